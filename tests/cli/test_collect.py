@@ -70,7 +70,7 @@ def test_quantiles_counts_and_the_largest(home: Path) -> None:
     assert data["items"] == ["apple", "pear"] and 1500 < data["value"][0] < 2100
     assert "of 3,000 users" in good("estimate", *fruit)
     simulated = good("simulate", wait[0], home / "data.parquet", "--quantiles", "0.5", "--plot", home / "s.png")
-    assert "truth" in simulated and "min; " in simulated
+    assert "truth" in simulated and " min, at p50, where " in simulated
     top = json.loads(good("simulate", fruit[0], home / "data.parquet", "--counts", "--top", 1, "--json"))
     assert top["items"] == ["apple"] and top["truth"][0] == round(top["truth"][0]) > 1500
     assert "must be left out unless the plan asks for ranges" in refused("estimate", *fruit, "--quantiles", "0.5")

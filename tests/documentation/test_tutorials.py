@@ -83,9 +83,9 @@ def test_writing_one(tmp_path: Path, shown: list[dict[str, str]]) -> None:
     assert {path.name for path in out.iterdir()} == {"lesson.md", "lesson.ipynb"}
 
 
-def test_there_are_eight_lessons_and_the_overview_has_them() -> None:
+def test_there_are_nine_lessons_and_the_overview_has_them() -> None:
     index = (ROOT / "docs" / "tutorials" / "index.md").read_text("utf-8")
-    assert len(LESSONS) == 8
+    assert len(LESSONS) == 9
     assert all(f"({path.name})" in index for path in LESSONS)
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 #: Widths in inches of one column and of the text of a two-column page.
 COLUMN_WIDTH, TEXT_WIDTH = 3.33, 7.0
 
+#: Characters of an inch of a title or a legend, and those that the mark of an entry of a legend takes.
+_PER_INCH, _MARK = 15, 8
 #: Okabe and Ito's colors, distinguishable for the color-blind; their yellow is left out, it is too pale for a line.
 COLORS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
@@ -178,7 +180,7 @@ def lines_of(title: str | Sequence[str], width: float) -> str:
 def wrapped(title: str, width: float) -> str:
     """A title in lines that fit into ``width`` inches; what a spec says cannot break it."""
     unbroken = visible(title).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-    return textwrap.fill(unbroken, int(15 * width), break_on_hyphens=False)
+    return textwrap.fill(unbroken, int(_PER_INCH * width), break_on_hyphens=False)
 
 
 def users(n: int) -> str:
@@ -211,4 +213,6 @@ def add_legend(
     if beside:
         figure.legend(handles, labels, loc="outside right center")
     else:
-        figure.legend(handles, labels, loc="outside lower center", ncols=3 if is_wide(figure.get_figwidth()) else 1)
+        width = figure.get_figwidth()
+        fit = int(_PER_INCH * width / (max(map(len, labels), default=0) + _MARK))
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(max(fit, 1), 3) if is_wide(width) else 1)

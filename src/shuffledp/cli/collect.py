@@ -1,4 +1,4 @@
-"""privatize, shuffle, estimate and simulate: a plan on data, from the first report to the answer."""
+"""privatize, shuffle and estimate: a plan on data, from the first report to the answer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ plot_option = click.option("--plot", metavar="FILE", help="Draw the answer (.pdf
 
 
 @contextmanager
-def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
+def rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar with the rows done and how many a second; where there is no terminal, a line at the end if it took long."""
     import time
 
@@ -90,7 +90,7 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
     check_out(out, plan, data)
     known = Plan.load(plan)
     told: list[ValueCounts] = []
-    with _rows_per_second("privatizing") as advance:
+    with rows_per_second("privatizing") as advance:
         header = engine(engine_name).privatize(
             known, data, out, overwrite=overwrite, progress=advance, accept=accept, tell=told.append
         )
@@ -127,7 +127,7 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, overwrite: bool, earl
     refuse_existing(path, known, overwrite=overwrite, new_reports=False)
     shuffler = Shuffler(known)
     for given in reports:
-        with _about(given):
+        with about(given):
             shuffler.add_batch(_batch(given, known))
     with shuffler.release(early=early) as (header, parts):
         write_reports(out, header, parts)
@@ -180,7 +180,7 @@ def estimate(
         collector = _without(dropped, state, known) if state else Collector(known)
         before = len(collector.batches)
         for path in dict.fromkeys(reports):
-            with _about(path):
+            with about(path):
                 batch = _batch(path, known)
                 new = batch.header.id not in dropped and collector.ingest(batch)
             if not new:
@@ -189,7 +189,7 @@ def estimate(
             answer(shown["as_json"], {"users": 0, "batches": {}}, "No batch is left.")
             return
         answered = collector.estimate(release_early=release_early)
-        found = _viewed(answered, *(shown.pop(key) for key in ("fit", "quantiles", "counts", "top")))
+        found = viewed(answered, *(shown.pop(key) for key in ("fit", "quantiles", "counts", "top")))
         if state and len(collector.batches) > before:  # to look at a state, one need not be allowed to write it
             collector.save(state)
     _show(found, collector, **shown)
@@ -210,49 +210,6 @@ def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
     return collector
 
 
-@main.command()
-@click.argument("plan")
-@click.argument("data")
-@engine_option
-@click.option("--seed", type=int, help="A seeded generator, to repeat the run; nothing of it is for release.")
-@fit_option
-@shown_options
-@plot_option
-@accept_option
-@options.as_json
-def simulate(
-    plan: str, data: str, engine_name: str, seed: int | None, plot: str | None, accept: bool, as_json: bool, **view: Any
-) -> None:
-    """Privatize and estimate DATA as PLAN says, beside the truth: how large the error is, and was predicted to be.
-
-    The truth is read from the data, so the output is not private.
-    """
-    import numpy as np
-
-    from ..engines.base import engine
-    from ..engines.local import Local
-    from ..protocol.plan import Plan
-    from ..protocol.simulation import simulated
-
-    prepared(plot)
-    known = Plan.load(plan)
-    told: list[ValueCounts] = []
-    if seed is not None and seed < 0:
-        raise ParameterError(f"seed must be a whole number of at least 0, got {seed}; choose another.")
-    rng = None if seed is None else np.random.default_rng(seed)
-    with _rows_per_second("simulating") as advance:
-        collector = engine(engine_name).count(known, data, rng=rng, progress=advance, accept=accept, tell=told.append)
-    found = simulated(
-        _viewed(collector.estimate(release_early=True), **view),
-        _viewed(Local().exact(known, data), **{**view, "fit": False, "top": None}),
-    )
-    say(*str(told[0]).split("\n"), err=True)
-    drawn(found, plot)
-    wrote(plot)
-    values = {"values": told[0].to_dict()}
-    answer(as_json, {**found.to_dict(), **values}, *found.table().text().split("\n"), "", str(found))
-
-
 def _batch(path: str, plan: Plan) -> Batch:
     """The batch in a file; the operator is told if it does not say what it was made from."""
     from ..engines.report_files import read_reports
@@ -268,7 +225,7 @@ def _batch(path: str, plan: Plan) -> Batch:
 
 
 @contextmanager
-def _about(path: str) -> Iterator[None]:
+def about(path: str) -> Iterator[None]:
     """Say which file an error is about."""
     try:
         yield
@@ -277,8 +234,8 @@ def _about(path: str) -> Iterator[None]:
         raise ParameterError(text if path in text else f"{path}: {text}") from None
 
 
-def _viewed(found: Estimate, fit: bool, quantiles: str | None, counts: bool, top: int | None) -> Estimate | Quantiles:
-    """What of the answer is shown."""
+def viewed(found: Estimate, fit: bool, quantiles: str | None, counts: bool, top: int | None) -> Estimate | Quantiles:
+    """What of the answer is shown: of a question about quantiles these, unless its bins are asked for."""
     from ..queries.marginals_answer import MarginalsAnswer
     from ..queries.range_answer import RangeAnswer
 
@@ -288,8 +245,11 @@ def _viewed(found: Estimate, fit: bool, quantiles: str | None, counts: bool, top
                 "fit must be left out unless the plan asks for ranges or marginals, got it with another query."
             )
         found = found.fitted()
+    bins = counts or top is not None
+    if quantiles is None and isinstance(found, RangeAnswer) and found.declared and not bins:
+        return found.quantiles()
     if quantiles is not None:
-        if counts or top is not None:
+        if bins:
             raise ParameterError("quantiles must be asked alone, got --counts or --top as well; leave them out.")
         if not isinstance(found, RangeAnswer):
             raise ParameterError(

@@ -137,7 +137,7 @@ def draw_estimate(estimate: Estimate, look: Look) -> Figure:
         draw_intervals(axes, items)
         if known is not None:
             axes.plot(known, items.place, "x", **TRUTH)
-            axes.legend(frameon=False, loc="lower right")
+            page.legend(*axes.get_legend_handles_labels())
         shown = [shortened(called[i], int(_SHORT * page.width)) for i in items.at]
         name_items(axes, items, shown)
         write_numbers(axes, items, numbers_of(estimate, items, look.level, wide=is_wide(page.width)))

@@ -171,9 +171,10 @@ class Estimate(Answer):
         each = [in_words(_in_percent(row) if self.quantity == SHARE else row) for row in rows][:MOST_ITEMS]
         many = "standard error is" if self.value.size == 1 else "largest standard error is"
         after = f", before the step {self.step!r}" if self.step else ""
-        return [*each, f"The {many} {self._error_in_words(float(self.stderr.max()))}{after}."]
+        return [*each, f"The {many} {self.error_in_words(float(self.stderr.max()))}{after}."]
 
-    def _error_in_words(self, error: float) -> str:
+    def error_in_words(self, error: float) -> str:
+        """An error of an entry in people's units, rounded up: of a share, the number of users that it is."""
         if not self.is_share:
             return error_in(error, self.unit)
         share = error if self.quantity == SHARE else error / self.n

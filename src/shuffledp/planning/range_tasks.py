@@ -34,7 +34,6 @@ from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import find
 from ..mechanisms.registry import mechanism as parse
-from ..queries.base import Query
 from ..queries.domains import OPTION
 from ..queries.range_answer import whole_nodes
 from ..queries.ranges import MOST_BINS
@@ -153,7 +152,7 @@ class RangeTask(Task):
         """Theorem M for one range: a user is in it or not."""
         return of_linear(1.0, budget, epsilon, note=" for one range by itself")
 
-    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> queries.RangeQuery:
         """A range query on one column, with the shape that the variant names."""
         no_labels(labels, self.name)
         words: dict[str, Any] = {"low": self.low, "high": self.high, "missing": self.missing, "unit": self.unit}
@@ -222,6 +221,10 @@ class QuantileTask(RangeTask):
             Predicted(f"p{100.0 * share:g}", width * error, self.unit, error_in(width * error, self.unit))
             for share, error in zip(self.quantiles, found, strict=True)
         ]
+
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> queries.RangeQuery:
+        """A range query that is about the quantiles."""
+        return replace(super().query(mechanism, column, labels, variant), quantiles=self.quantiles)
 
     @property
     def ranges(self) -> IntArray:

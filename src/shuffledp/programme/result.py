@@ -14,12 +14,14 @@ from .._support.tables import Column, Table, Tabular, count_column, epsilon_colu
 from .._support.text import visible
 from ..accounting.guarantee import absent, at_most, not_below
 from ..composing.composed_guarantee import rounds_in_words
+from ..errors import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from .._support.canvas import Labels
+    from .._support.statement import Statement
 
 #: How eps was found, in words.
 _WORDS = {
@@ -220,6 +222,16 @@ class Check(Tabular):
     def __str__(self) -> str:
         """A statement that can be pasted into a privacy review."""
         return "\n".join(map(visible, self._lines()))
+
+    def statement(self, *, kept: str = "") -> Statement:
+        """One page for people who sign, of all questions together; only of plans that ship (:class:`CheckedPlans`).
+
+        kept : how long reports are kept, in words, such as "90 days"
+        """
+        raise ParameterError(
+            "a statement must be asked of the plans that ship, got the check of a programme without any; write them "
+            "with shuffledp calibrate --programme FILE --plans DIR."
+        )
 
     def _lines(self) -> Iterator[str]:
         yield self.verdict

@@ -6,9 +6,9 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._support.reading import LABELS, digest_of, read_bytes
 from ..accounting.crowd import Crowd
@@ -17,10 +17,14 @@ from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_in_file
 from ..protocol.plan import Plan
+from ..protocol.statement import Claim, odds, statement_of_all
 from .composed import Progress, checked
 from .plans import LOCK_NAME, Lock, Locked, Source, names_in, read_lock
-from .result import Check
+from .result import Check, CheckedRounds
 from .spec import Draft, Terms, draft
+
+if TYPE_CHECKING:
+    from .._support.statement import Statement
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class CheckedPlans(Check):
     folder : where they are
     plans : every file, and whether it is as the lock says
     problems : what does not match, one sentence each; empty if all does
+    read : the plans that could be read
 
     Examples
     --------
@@ -61,6 +66,7 @@ class CheckedPlans(Check):
     folder: str = ""
     plans: tuple[ShippedPlan, ...] = ()
     problems: tuple[str, ...] = ()
+    read: tuple[Plan, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def verdict(self) -> str:
@@ -78,6 +84,77 @@ class CheckedPlans(Check):
             yield f"{number} plan{'' if number == 1 else 's'} in {self.folder!r}, as locked."
         if self.rounds:
             yield from list(super()._lines())[1:]
+
+    def _left(self) -> str:
+        if self.problems and self.epsilon <= self.target_epsilon:
+            return "These plans stay within the budget, but they are not those that were calibrated."
+        return super()._left()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As that of a check; the plans are in their files."""
+        return {key: value for key, value in Check.to_dict(replace(self, read=())).items() if key != "read"}
+
+    def statement(self, *, kept: str = "") -> Statement:
+        """One page for people who sign: all questions, and the odds for all their collections together.
+
+        They are for the rounds of one period where the budget is for one, else for all rounds.
+
+        kept : how long reports are kept, in words, such as "90 days"
+        """
+        if self.problems or len(self.read) != len(self.rounds):
+            reason = self.problems[0] if self.problems else "a round that has no plan: write task and column into it."
+            raise ParameterError(f"a statement must be of plans that ship for every round, as locked, got {reason}")
+        every = self.per is not None and self.all_periods_epsilon is None  # any period is like any other
+        counts = self.period_counts or tuple(entry.count for entry in self.rounds)
+        number, whole = sum(counts), sum(entry.count for entry in self.rounds)
+        when = f" in every {self._period}" if every else ""
+        asked = [
+            (entry.name, _often(count if every else entry.count) + when + _limited(entry), plan)
+            for entry, count, plan in zip(self.rounds, counts, self.read, strict=True)
+        ]
+        of = f" of one {self._period}" if self.per else ""
+        over = f" in all {number:,} collections{of} together" if number > 1 else ""
+        claim = Claim(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            local=self.pure_epsilon,
+            neighbors=self.neighbors,
+            over=over,
+            local_over=over if every else f" in all {whole:,} collections together" if whole > 1 else "",
+        )
+        return statement_of_all(
+            self.name or self.folder,
+            asked,
+            claim,
+            counted=f"one {self._period}, {_collections(number)}" if self.per else _collections(number),
+            more=self._beyond(number),
+            formal=" ".join(line.removeprefix("- ") for line in list(super()._lines())[1:]),
+            warnings=() if self.within else (f"{self.verdict}; the numbers are those of what is run.",),
+            kept=kept,
+        )
+
+    def _beyond(self, number: int) -> str:
+        """What the numbers of the statement are not for."""
+        if self.all_periods_epsilon is not None:
+            return f"In all periods together, a guess {odds(self.all_periods_epsilon, self.delta)}."
+        if self.per is not None:
+            return (
+                f"Every further {self._period} tells more about the same users, and so does a time that is part of two."
+            )
+        return f"A further collection, beyond {'this one' if number == 1 else f'these {number:,}'}, is not covered."
+
+
+def _often(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _limited(entry: CheckedRounds) -> str:
+    most = entry.participation_limit
+    return "" if most is None else f" (each user in at most {most:,} of them)"
+
+
+def _collections(number: int) -> str:
+    return "one collection" if number == 1 else f"{number:,} collections from the same users"
 
 
 def check_folder(
@@ -108,13 +185,24 @@ def check_folder(
         problems.append(f"{name} is extra: the lock does not know it; remove it, or calibrate again.")
     whole = len(read) == len(lock.names)
     found = _composed(lock, read, progress) if whole else _nothing(lock)
-    return _judged(found, os.fspath(folder), states, problems)
+    return _judged(found, os.fspath(folder), states, problems, tuple(read.values()))
 
 
-def _judged(found: Check, folder: str, states: list[ShippedPlan], problems: list[str]) -> CheckedPlans:
-    known = {field.name: getattr(found, field.name) for field in fields(Check)}
+def shipped_plans(folder: str | os.PathLike[str]) -> dict[str, Plan]:
+    """The plans of a folder by their files, each as its lock says; any other is refused."""
+    where, read = Path(folder), dict[str, Plan]()
+    problems = [_state(where, entry, read)[1] for entry in read_lock(where).rounds if entry.file is not None]
+    for problem in filter(None, problems):
+        raise ParameterError(f"plans must be as locked, got a folder where {problem}")
+    return read
+
+
+def _judged(
+    found: Check, folder: str, states: list[ShippedPlan], problems: list[str], read: tuple[Plan, ...]
+) -> CheckedPlans:
+    known = {one.name: getattr(found, one.name) for one in fields(Check)}
     known["within"] = found.within and not problems
-    return CheckedPlans(**known, folder=folder, plans=tuple(states), problems=tuple(problems))
+    return CheckedPlans(**known, folder=folder, plans=tuple(states), problems=tuple(problems), read=read)
 
 
 def _nothing(lock: Lock) -> Check:
@@ -214,7 +302,7 @@ def check_plan(path: str | os.PathLike[str], *, progress: Progress | None = None
         if entry is not None:
             state, problem = _state(where.parent, entry, {})
     shipped = ShippedPlan(where.name, name, state)
-    return _judged(found, os.fspath(where.parent) or ".", [shipped], [problem] if problem else [])
+    return _judged(found, os.fspath(where.parent) or ".", [shipped], [problem] if problem else [], (plan,))
 
 
 def current(data: dict[str, Any], folder: str) -> Source:

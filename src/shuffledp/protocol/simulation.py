@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .._support.arrays import FloatArray
 from .._support.figures import TEXT_WIDTH
 from .._support.json_ready import json_object
 from .._support.tables import Column, Table, Tabular, number_column
-from .._support.units import error_in, figures
+from .._support.units import Amount, error_in, figures, with_unit
 from ..errors import ParameterError
-from ..estimation.estimate import Estimate
+from ..estimation.answer import Entry, in_words
+from ..estimation.estimate import COUNT, SHARE, Estimate
 from ..queries.quantiles import Quantiles
 
 if TYPE_CHECKING:
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .._support.canvas import Labels
+
+#: The last sentence of every simulation.
+_NOT_PRIVATE = "The truth is shown: this output is not private."
+#: Entries of an answer that are told one by one.
+_FEW = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,25 +43,51 @@ class SimulatedQuantiles(Tabular):
         found = self.answer
         return float(np.mean((found.low <= self.truth.value) & (self.truth.value <= found.high)))
 
+    @property
+    def error(self) -> FloatArray:
+        """How far every quantile is off, in its unit."""
+        return np.abs(self.answer.value - self.truth.value)
+
+    @property
+    def predicted(self) -> FloatArray:
+        """The standard errors that the intervals stand for: their half width in multiples of that of a normal law."""
+        z = NormalDist().inv_cdf(0.5 + 0.5 * self.answer.level)
+        return np.asarray((self.answer.high - self.answer.low) / (2.0 * z))
+
     def table(self) -> Table:
         """One row per quantile."""
         item, *rest = self.answer.table().columns
         known = self.truth.value.tolist()
         true = number_column("truth", "truth", known, [figures(x, 5) for x in known])
-        return Table((item, true, *rest), caption="estimate beside the truth; not private")
+        errors = [
+            number_column(name, name, values.tolist(), [figures(x, 2, up=True) for x in values.tolist()])
+            for name, values in (("error", self.error), ("predicted", self.predicted))
+        ]
+        return Table((item, true, *rest, *errors), caption="estimate beside the truth; not private")
+
+    def words(self) -> list[str]:
+        """Every quantile with its interval, the truth, and the error that was found and predicted, in the unit."""
+        lines = []
+        for row, *numbers in zip(self.answer.entries(), self.truth.value, self.error, self.predicted, strict=True):
+            true, found, predicted = map(float, numbers)
+            off = f"error {error_in(found, row.unit)}, predicted {error_in(predicted, row.unit)}"
+            lines.append(f"{_beside(row, true, self.answer.level)}: {off}.")
+        return lines
 
     def __str__(self) -> str:
         """How far they are off."""
-        off = float(np.max(np.abs(self.answer.value - self.truth.value)))
+        worst = int(np.argmax(self.error))
+        found, predicted = (error_in(float(x[worst]), self.answer.unit) for x in (self.error, self.predicted))
         return (
-            f"The largest error is {error_in(off, self.answer.unit)}; {100 * self.covered:.0f}% of the intervals hold "
-            "the truth. The truth is shown: this output is not private."
+            f"The largest error is {found}, at {self.answer.labels[worst]}, where {predicted} was predicted; "
+            f"{100 * self.covered:.0f}% of the intervals hold the truth. {_NOT_PRIVATE}"
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        true = {"truth": self.truth.value.tolist(), "covered": self.covered, "users": self.answer.n}
-        return json_object({**self.answer.to_dict(), **true})
+        errors = {"error": self.error.tolist(), "predicted": self.predicted.tolist()}
+        true = {"truth": self.truth.value.tolist(), **errors, "covered": self.covered, "users": self.answer.n}
+        return json_object({**self.answer.to_dict(), **true, "words": self.words()})
 
     def plot(self, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None) -> Figure:
         """The figure of the quantiles with the true distribution; ax, labels : as in :meth:`Estimate.plot`."""
@@ -75,43 +109,76 @@ class Simulation(Tabular):
     @property
     def rmse(self) -> float:
         """Root of the mean squared error over the items."""
-        return float(np.sqrt(np.mean((self.answer.value - self.truth.value) ** 2)))
+        return _root_mean_square(self.answer.value - self.truth.value)
 
     @property
     def predicted(self) -> float:
         """Root of the mean squared standard error."""
-        return float(np.sqrt(np.mean(self.answer.stderr**2)))
+        return _root_mean_square(self.answer.stderr)
 
     @property
     def covered(self) -> float:
         """The share of items whose 95% interval holds the truth."""
         low, high = self.answer.interval()
-        return float(np.mean((low <= self.truth.value) & (self.truth.value <= high)))
+        held = (low <= self.truth.value) & (self.truth.value <= high)
+        return float(np.mean(held)) if held.size else 1.0
 
     def table(self) -> Table:
-        """One row per item."""
+        """One row per item; shares are shown in percent."""
         truth, value = self.truth.value.ravel(), self.answer.value.ravel()
         error = self.answer.stderr.ravel()
         with np.errstate(divide="ignore", invalid="ignore"):
             off = np.nan_to_num((value - truth) / error, nan=0.0)
+        scale, unit = {SHARE: (100.0, "%"), COUNT: (1.0, "users")}.get(self.answer.quantity, (1.0, self.answer.unit))
+        within = f" ({unit})" if unit else ""
+
+        def amounts(name: str, head: str, values: FloatArray) -> Column:
+            return number_column(name, head, values.tolist(), [figures(scale * x, 5) for x in values.tolist()])
+
+        errors = [figures(scale * x, 2, up=True) for x in error.tolist()]
         return Table(
             (
                 Column(name="item", head="item", values=self.answer.labels, right=True),
-                number_column("truth", "truth", truth.tolist(), [f"{x:.5g}" for x in truth]),
-                number_column("value", "estimate", value.tolist(), [f"{x:.5g}" for x in value]),
-                number_column("stderr", "standard error", error.tolist(), [f"{x:.2g}" for x in error]),
+                amounts("truth", f"truth{within}", truth),
+                amounts("value", f"estimate{within}", value),
+                number_column("stderr", "standard error", error.tolist(), errors),
                 number_column("off", "off by (standard errors)", off.tolist(), [f"{x:+.1f}" for x in off]),
             ),
             caption="estimate beside the truth; not private",
         )
 
+    def words(self) -> list[str]:
+        """The largest entries in people's units, each beside the truth; then the errors, found and predicted.
+
+        Examples
+        --------
+        >>> found = Estimate(value=np.array([0.31]), stderr=np.array([0.02]), n=2000, names=("pear",), quantity=SHARE)
+        >>> print(*simulated(found, replace(found, value=np.array([0.3]))).words(), sep="\\n")
+        pear: 620 users, 95 % from 540 to 700; the truth is 600 users.
+        Error 20 of 2,000 users (1 %), predicted 40 of 2,000 users (2 %); the interval holds the truth.
+        """
+        if not self.answer.value.size:
+            return ["No item was found."]
+        shares = self.answer.quantity == SHARE
+        shown, scale = (self.answer.counts(), self.answer.n) if shares else (self.answer, 1)
+        value = np.nan_to_num(shown.value.ravel(), nan=-np.inf)
+        places = np.argsort(-value, kind="stable")[:_FEW] if shown.is_share else np.arange(min(value.size, _FEW))
+        every = zip(shown.taken(places)._own_entries(), self.truth.value.ravel()[places], strict=True)
+        return [*(f"{_beside(row, scale * float(true))}." for row, true in every), self.summary]
+
+    @property
+    def summary(self) -> str:
+        """The error in people's units, found and predicted, and how many intervals hold the truth."""
+        found, predicted = map(self.answer.error_in_words, (self.rmse, self.predicted))
+        if self.answer.value.size == 1:
+            held = "the interval holds the truth." if self.covered else "the truth is outside the interval."
+            return f"Error {found}, predicted {predicted}; {held}"
+        share = f"{100 * self.covered:.0f}% of the 95% intervals hold the truth."
+        return f"Error {found} per item (root mean square), predicted {predicted}; {share}"
+
     def __str__(self) -> str:
         """The errors in a sentence."""
-        return (
-            f"Error {self.rmse:.3g} per item (root mean square), predicted {self.predicted:.3g}; "
-            f"{100 * self.covered:.0f}% of the 95% intervals hold the truth. "
-            "The truth is shown: this output is not private."
-        )
+        return f"{self.summary} {_NOT_PRIVATE}"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -122,7 +189,9 @@ class Simulation(Tabular):
                 "value": self.answer.value.tolist(),
                 "stderr": self.answer.stderr.tolist(),
                 **{key: getattr(self, key) for key in ("rmse", "predicted", "covered")},
+                "unit": self.answer.unit,
                 "users": self.answer.n,
+                "words": self.words(),
             }
         )
 
@@ -152,3 +221,13 @@ def simulated(answer: Estimate | Quantiles, truth: Estimate | Quantiles) -> Simu
     if answer.value.shape != truth.value.shape:
         raise ParameterError("answer and truth must be of the same items, got different shapes; use one query.")
     return Simulation(answer, truth)
+
+
+def _root_mean_square(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0
+
+
+def _beside(row: Entry, truth: float, level: float = 0.95) -> str:
+    """A number with its interval, and the truth in as many figures."""
+    low, high = (row.value if end is None else end for end in (row.low, row.high))
+    return f"{in_words(row, level)}; the truth is {with_unit(Amount(truth, low, high).texts[0], row.unit)}"

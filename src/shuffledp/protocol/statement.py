@@ -21,8 +21,13 @@ from ..errors import ParameterError
 from .messages import message_length
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .plan import Plan
 
+_COLLECTED, _SENT, _LEARNED, _FAILED = (
+    *("What is collected", "What leaves the device", "What an attacker can learn", "If the shuffler fails"),
+)
 #: Options that are listed.
 _LISTED = 12
 #: More than the rounding of the few steps to a probability.
@@ -57,124 +62,150 @@ class Found:
 
 
 @dataclass(frozen=True)
-class _Said:
-    """The parts of a statement."""
+class Claim:
+    """What holds for all collections that a statement is about, and which these are, in words.
 
-    plan: Plan
-    rounds: int
-    kept: str
+    Attributes
+    ----------
+    epsilon, delta, local : of all of them together; ``local`` if the shuffler fails
+    neighbors : which values the claim is for
+    over, local_over : to stand after the odds, and after those without the shuffler: " in all 13 collections together"
+    """
+
     epsilon: float
-    found: Found | None
-
-    @property
-    def over(self) -> str:
-        return "" if self.rounds == 1 else f" in all {self.rounds:,} collections together"
+    delta: float
+    local: float
+    neighbors: str
+    over: str = ""
+    local_over: str = ""
 
     @property
     def near(self) -> list[str]:
         """Which values the odds are for, where these are not any two."""
-        kind = self.plan.guarantee.neighbors
-        if kind == "replace-one":
+        if self.neighbors == "replace-one":
             return []
+        kind = self.neighbors
         return [f"This is for two values that the guarantee covers ({kind}); others are easier to tell apart."]
 
-    def collected(self) -> Section:
-        plan, query = self.plan, self.plan.query
-        sent = "one report" if plan.reports_per_user == 1 else f"{plan.reports_per_user:,} reports"
-        said = [f"{count_of(plan.users)} are asked, to learn {query.question}."]
-        labels = query.to_dict().get("labels")
-        if isinstance(labels, list):
-            more = f" and {len(labels) - _LISTED:,} more" if len(labels) > _LISTED else ""
-            said.append(f"The options are {', '.join(shortened(str(x), 40) for x in labels[:_LISTED])}{more}.")
-        said.append(f"Every one of them sends {sent}, whatever the value is, also if there is none.")
-        if query.clipping:
-            said.append(f"In the answer, {query.clipping}.")
-        return Section("What is collected", tuple(said))
-
-    def sent(self) -> Section:
-        m = self.plan.query.randomizer
-        size, many = message_length(m.codec), m.messages_per_user * self.plan.reports_per_user
-        bytes_ = f"{size:,} byte{'' if size == 1 else 's'}"
-        several = f"{many:.4g} messages" + ("" if m._message_limits[0] == many else " on average")
-        what = f"one message of {bytes_}" if many == 1.0 else f"{several}, of {bytes_} each"
-        said = [f"A device sends {what}: {m.description}."]
-        said.append(
-            "A single message can show the true value; it has no name, number or time in it, and only the mixing with "
-            "those of all others hides whose it is."
-            if math.isinf(self.plan.guarantee.local_epsilon)
-            else "A message is drawn by chance on the device, so that it may show the true value or not. It has no "
-            "name, number or time in it."
-        )
-        crowd = count_of(self.plan.smallest_batch)
-        said.append(f"A shuffler mixes the messages of at least {crowd} before anybody else sees them.")
-        return Section("What leaves the device", tuple(said))
-
-    def learned(self) -> Section:
-        heading = "What an attacker can learn"
-        if self.found is not None and not self.found.private:
-            return Section(heading, ("Nothing limits what is learned: see the warnings.",))
-        if self.found is not None and not self.found.shuffled:
-            few = "A batch was too small for mixing to protect its users: for them only the next section holds."
-            return Section(heading, (few,))
+    def learned(self, *terms: str) -> Section:
+        """With the shuffler, on these terms."""
         said = [
             "Suppose that someone sees everything that leaves the shuffler, knows the values of all other users, and "
             "knows that a user has one of two values, each as likely as the other.",
-            f"Whatever they compute, their guess {_odds(self.epsilon, self.plan.delta)}{self.over}.",
+            f"Whatever they compute, their guess {odds(self.epsilon, self.delta)}{self.over}.",
             "Whoever tosses a coin instead is right half of the time.",
         ]
-        if self.found is not None and not self.found.once:
-            said.append("This is for a user who sent in one batch only.")
-        return Section(heading, (*said, *self.near))
+        return Section(_LEARNED, (*said, *terms, *self.near))
 
-    def without_shuffler(self) -> Section:
-        heading, local = "If the shuffler fails", self.plan.guarantee.local_epsilon * self.rounds
-        if self.found is not None and not self.found.private:
-            return Section(heading, ("Nothing remains: see the warnings.",))
-        if math.isinf(local):
+    def without_shuffler(self, what: str) -> Section:
+        """Without it; ``what`` rests on it alone where no local guarantee remains."""
+        if math.isinf(self.local):
             said = (
                 "Nothing remains. If the shuffler is broken into, or works with an attacker, a single message can "
-                "reveal its sender's value: this plan rests on the shuffler alone."
+                f"reveal its sender's value: {what} on the shuffler alone."
             )
-            return Section(heading, (said,))
+            return Section(_FAILED, (said,))
         said = (
             "If the shuffler is broken into, or works with an attacker, who then knows which messages a user sent, "
-            f"a guess between two values {_odds(local)}{self.over}."
+            f"a guess between two values {odds(self.local)}{self.local_over}."
         )
-        return Section(heading, (said, *self.near))
+        return Section(_FAILED, (said, *self.near))
 
-    def lasting(self) -> Section:
-        more = "Asked again, the same users give more away: the guarantees of several collections must be composed."
-        if self.rounds > 1:
-            more = f"A further one, beyond these {self.rounds:,}, is not covered."
-        counted = "one collection" if self.rounds == 1 else f"{self.rounds:,} collections from the same users"
-        kept = f"Reports are kept for {self.kept}." if self.kept else "The plan does not say how long reports are kept."
-        lasts = (
-            "The guarantee does not wear off: it holds for everything that is computed from the reports, at any later "
-            "time, with any computer and any other knowledge."
-        )
-        return Section("For how long", (f"The numbers are for {counted}. {more}", kept, lasts))
 
-    def unprotected(self) -> Section:
-        return Section(
-            "What is not protected",
-            (
-                f"That somebody belongs to the {count_of(self.plan.users)} who are asked.",
-                "What the answer says about people in general: it is learned about those who took no part as well.",
-                "The connection: whoever carries the messages can see network addresses, and when they were sent.",
-                "A device that does not run the plan as it is, and values before they are randomized.",
-                "Users among devices that work with the attacker: the crowd that hides a user must be honest.",
-                "Whatever else is collected from the same users.",
-                "The answer against lies: a device that sends what it likes is not noticed, and can bend the result.",
-            ),
-            listed=True,
-        )
+def _collected(plan: Plan) -> list[str]:
+    query = plan.query
+    sent = "one report" if plan.reports_per_user == 1 else f"{plan.reports_per_user:,} reports"
+    said = [f"{count_of(plan.users)} are asked, to learn {query.question}."]
+    held = query.to_dict()
+    labels, shares = held.get("labels"), held.get("quantiles")
+    if isinstance(labels, list):
+        more = f" and {len(labels) - _LISTED:,} more" if len(labels) > _LISTED else ""
+        said.append(f"The options are {', '.join(shortened(str(x), 40) for x in labels[:_LISTED])}{more}.")
+    if isinstance(shares, list):
+        named = [f"p{100.0 * share:.10g}" for share in shares[:_LISTED]]
+        more = f" and {len(shares) - _LISTED:,} more" if len(shares) > _LISTED else ""
+        said.append(f"From it, {', '.join(named)}{more} are read: the numbers below which so many percent lie.")
+    said.append(f"Every one of them sends {sent}, whatever the value is, also if there is none.")
+    if query.clipping:
+        said.append(f"In the answer, {query.clipping}.")
+    return said
 
-    def answer(self) -> list[Section]:
-        if self.found is None:
-            return []
-        many = "one batch" if self.found.batches == 1 else f"{self.found.batches:,} batches"
-        said = f"The answer is from the reports of {count_of(self.found.users)} in {many}."
-        return [Section("This answer", (*self.found.warnings, said))]
+
+def _sent(plan: Plan) -> list[str]:
+    m = plan.query.randomizer
+    size, many = message_length(m.codec), m.messages_per_user * plan.reports_per_user
+    bytes_ = f"{size:,} byte{'' if size == 1 else 's'}"
+    several = f"{many:.4g} messages" + ("" if m._message_limits[0] == many else " on average")
+    what = f"one message of {bytes_}" if many == 1.0 else f"{several}, of {bytes_} each"
+    said = [f"A device sends {what}: {m.description}."]
+    said.append(
+        "A single message can show the true value; it has no name, number or time in it, and only the mixing with "
+        "those of all others hides whose it is."
+        if math.isinf(plan.guarantee.local_epsilon)
+        else "A message is drawn by chance on the device, so that it may show the true value or not. It has no "
+        "name, number or time in it."
+    )
+    crowd = count_of(plan.smallest_batch)
+    said.append(f"A shuffler mixes the messages of at least {crowd} before anybody else sees them.")
+    return said
+
+
+def _lasting(counted: str, more: str, kept: str) -> Section:
+    """``counted`` is what the numbers are for, ``more`` what they are not for."""
+    keeping = f"Reports are kept for {kept}." if kept else "The plan does not say how long reports are kept."
+    lasts = (
+        "The guarantee does not wear off: it holds for everything that is computed from the reports, at any later "
+        "time, with any computer and any other knowledge."
+    )
+    return Section("For how long", (f"The numbers are for {counted}. {more}", keeping, lasts))
+
+
+def _unprotected(users: int) -> Section:
+    return Section(
+        "What is not protected",
+        (
+            f"That somebody belongs to the {count_of(users)} who are asked.",
+            "What the answer says about people in general: it is learned about those who took no part as well.",
+            "The connection: whoever carries the messages can see network addresses, and when they were sent.",
+            "A device that does not run the plan as it is, and values before they are randomized.",
+            "Users among devices that work with the attacker: the crowd that hides a user must be honest.",
+            "Whatever else is collected from the same users.",
+            "The answer against lies: a device that sends what it likes is not noticed, and can bend the result.",
+        ),
+        listed=True,
+    )
+
+
+# -- of an answer ---------------------------------------------------------------------------------------------------
+
+
+def _answered(found: Found | None) -> list[Section]:
+    if found is None:
+        return []
+    many = "one batch" if found.batches == 1 else f"{found.batches:,} batches"
+    said = f"The answer is from the reports of {count_of(found.users)} in {many}."
+    return [Section("This answer", (*found.warnings, said))]
+
+
+def _learned(claim: Claim, found: Found | None) -> Section:
+    """Of an answer only what holds for its reports."""
+    if found is None:
+        return claim.learned()
+    if not found.private:
+        return Section(_LEARNED, ("Nothing limits what is learned: see the warnings.",))
+    if not found.shuffled:
+        few = "A batch was too small for mixing to protect its users: for them only the next section holds."
+        return Section(_LEARNED, (few,))
+    return claim.learned(*() if found.once else ("This is for a user who sent in one batch only.",))
+
+
+def _failed(claim: Claim, found: Found | None) -> Section:
+    if found is not None and not found.private:
+        return Section(_FAILED, ("Nothing remains: see the warnings.",))
+    return claim.without_shuffler("this plan rests")
+
+
+# -- the pages ------------------------------------------------------------------------------------------------------
 
 
 def statement_of(
@@ -182,18 +213,81 @@ def statement_of(
 ) -> Statement:
     """The statement of a plan, or of an answer of it; ``epsilon`` is that of all rounds where it is known."""
     rounds = check.whole("rounds", rounds, low=1, high=10**6, hint="it is how often the same users are asked")
-    if not isinstance(kept, str) or len(kept) > 200 or not kept.isprintable():
-        raise ParameterError(f"kept must be a short text such as '90 days', got {kept!r:.60}; shorten it.")
+    kept = _short(kept)
     if epsilon is None:
         epsilon = plan.epsilon if rounds == 1 else _composed(plan, rounds)
-    said = _Said(plan, rounds, kept.strip().rstrip("."), max(epsilon, plan.epsilon), found)
-    title = f"Privacy statement: {plan.name or plan.query.question}"
-    parts = (said.collected, said.sent, said.learned, said.without_shuffler, said.lasting, said.unprotected)
-    sections = (*said.answer(), *(part() for part in parts))
+    epsilon = max(epsilon, plan.epsilon)
+    over = "" if rounds == 1 else f" in all {rounds:,} collections together"
+    local = plan.guarantee.local_epsilon * rounds
+    claim = Claim(epsilon, plan.delta, local, plan.guarantee.neighbors, over, over)
+    more = "Asked again, the same users give more away: the guarantees of several collections must be composed."
+    if rounds > 1:
+        more = f"A further one, beyond these {rounds:,}, is not covered."
+    counted = "one collection" if rounds == 1 else f"{rounds:,} collections from the same users"
+    sections = (
+        *_answered(found),
+        Section(_COLLECTED, tuple(_collected(plan))),
+        Section(_SENT, tuple(_sent(plan))),
+        _learned(claim, found),
+        _failed(claim, found),
+        _lasting(counted, more, kept),
+        _unprotected(plan.users),
+    )
     warnings, notes = ((), ()) if found is None else (found.warnings, found.notes)
-    claim = f"({round_up(said.epsilon)}, {round_up(plan.delta, 6)})-DP"
-    total = [f"Over {rounds:,} such batches of the same users, it is {claim} in all."] if rounds > 1 else []
-    return Statement(" ".join([*warnings, plan.formal_paragraph(), *total, *notes]), title, sections)
+    formal = f"({round_up(epsilon)}, {round_up(plan.delta, 6)})-DP"
+    total = [f"Over {rounds:,} such batches of the same users, it is {formal} in all."] if rounds > 1 else []
+    paragraph = " ".join([*warnings, plan.formal_paragraph(), *total, *notes])
+    return Statement(paragraph, f"Privacy statement: {plan.name or plan.query.question}", sections)
+
+
+def statement_of_all(
+    title: str,
+    asked: Sequence[tuple[str, str, Plan]],
+    claim: Claim,
+    *,
+    counted: str,
+    more: str,
+    formal: str,
+    warnings: Sequence[str] = (),
+    kept: str = "",
+) -> Statement:
+    """One statement for several plans that ask the same users.
+
+    asked : the name of each, how often it is asked, such as "13 times in every quarter", and its plan
+    claim : what holds for all their collections together
+    counted, more : what the numbers are for, and what is beyond them, in words
+    formal, warnings : the last paragraph, and what must be said first
+    """
+    users = max(plan.users for *_, plan in asked)
+    often = [(f"{name}, {times}", _collected(plan)) for name, times, plan in asked]
+    sections = (
+        *([Section("Warning", tuple(warnings))] if warnings else []),
+        Section(_COLLECTED, _merged(often), listed=True),
+        Section(_SENT, _merged([(name, _sent(plan)) for name, _, plan in asked]), listed=True),
+        claim.learned(),
+        claim.without_shuffler("at least one of these plans rests"),
+        _lasting(counted, more, _short(kept)),
+        _unprotected(users),
+    )
+    return Statement(formal, f"Privacy statement: {title}", sections)
+
+
+def _merged(said: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """A text for each, under its name, and after them once what holds for all.
+
+    >>> _merged([("a", ["One.", "Same."]), ("b", ["Two.", "Same."])])
+    ('a: One.', 'b: Two.', 'Same.')
+    """
+    (_, first), *rest = said
+    same = [text for text in first[1:] if rest and all(text in other for _, other in rest)]
+    own = [(name, [text for text in texts if text not in same]) for name, texts in said]
+    return (*(f"{name}: {' '.join(texts)}" for name, texts in own), *same)
+
+
+def _short(kept: str) -> str:
+    if not isinstance(kept, str) or len(kept) > 200 or not kept.isprintable():
+        raise ParameterError(f"kept must be a short text such as '90 days', got {kept!r:.60}; shorten it.")
+    return kept.strip().rstrip(".")
 
 
 def _composed(plan: Plan, rounds: int) -> float:
@@ -204,7 +298,7 @@ def _composed(plan: Plan, rounds: int) -> float:
     return float(Accountant().compose(plan.query.randomizer, count=rounds, **asked).epsilon(delta=plan.delta))
 
 
-def _odds(epsilon: float, delta: float = 0.0) -> str:
+def odds(epsilon: float, delta: float = 0.0) -> str:
     """In words, to stand after what is guessed."""
     right, of = right_guesses(epsilon, delta)
     always = "can be right every time" if math.isinf(epsilon) else "can be right almost every time"

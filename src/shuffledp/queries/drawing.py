@@ -67,7 +67,8 @@ def draw_distribution(answer: RangeAnswer, look: Look, marks: Quantiles | None =
         if look.truth is not None:
             known = np.concatenate([[0.0], np.cumsum(look.truth.value[: len(edges) - 1])])
             axes.plot(edges, known, color="#000000", linewidth=1.0, linestyle="--", label="truth")
-        _mark_quantiles(axes, answer.quantiles(_MARKED, level=look.level) if marks is None else marks)
+        marks = answer.quantiles(answer.declared or _MARKED, level=look.level) if marks is None else marks
+        _mark_quantiles(axes, marks)
         axes.set_xlim(answer.domain.low, answer.domain.high)
         # an unbiased estimate may leave [0, 1]: it is drawn as it is
         axes.set_ylim(min(0.0, float(line.min())) - 0.02, max(1.0, float(line.max())) + 0.02)
@@ -117,7 +118,7 @@ def draw_key_values(answer: KeyValueAnswer, look: Look) -> Figure:
         if wide:
             means.set_yticklabels([])
         if look.truth is not None:
-            shares.legend(frameon=False, loc="lower right")
+            page.legend(*shares.get_legend_handles_labels())
     return page.figure
 
 

@@ -59,6 +59,7 @@ class RangeAnswer(Estimate):
     tree : the least-squares fit, where one was made
     option : whether the last entry is that of the users without a number; all shares are those of all users
     column : where the numbers were
+    declared : the shares of the quantiles that the query is about; empty if it names none
     """
 
     domain: Interval = field(default_factory=lambda: Interval(0.0, 1.0, 0.0))
@@ -67,6 +68,7 @@ class RangeAnswer(Estimate):
     tree: TreeFit | None = None
     option: bool = False
     column: str = ""
+    declared: tuple[float, ...] = ()
 
     @property
     def edges(self) -> FloatArray:
@@ -206,8 +208,10 @@ class RangeAnswer(Estimate):
         """Standard errors of the shares of ranges of bins."""
         return self._shares([(a, b) for a, b in pairs.tolist()], [""] * len(pairs), "").stderr
 
-    def quantiles(self, shares: Sequence[float], *, level: float = 0.95, inside: str = "even") -> Quantiles:
-        """Several quantiles, each as :meth:`quantile` gives it, as an answer of its own.
+    def quantiles(
+        self, shares: Sequence[float] | None = None, *, level: float = 0.95, inside: str = "even"
+    ) -> Quantiles:
+        """Several quantiles, each as :meth:`quantile` gives it, as an answer of its own; by default those declared.
 
         Examples
         --------
@@ -220,12 +224,7 @@ class RangeAnswer(Estimate):
         """
         from .quantiles import Quantiles
 
-        some = [shares] if isinstance(shares, int | float) else list(shares)
-        if not 1 <= len(some) <= MOST_QUANTILES:
-            raise ParameterError(
-                f"quantiles must be 1 to {MOST_QUANTILES:,} shares, got {len(some):,}; write [0.5, 0.95, 0.99]."
-            )
-        each = tuple(dict.fromkeys(check.inside("quantiles", share, 0.0, 1.0) for share in some))
+        each = different_shares(self.declared if shares is None else shares)
         value, low, high = np.array([self.quantile(share, level=level, inside=inside) for share in each]).T
         return Quantiles(each, value, low, high, level=level, answer=self, inside=inside)
 
@@ -250,6 +249,22 @@ class RangeAnswer(Estimate):
         from .drawing import draw_distribution
 
         return draw_distribution(self, look)
+
+
+def different_shares(shares: float | Sequence[float]) -> tuple[float, ...]:
+    """Of quantiles: strictly between 0 and 1, each once.
+
+    Examples
+    --------
+    >>> different_shares([0.5, 0.99, 0.5])
+    (0.5, 0.99)
+    """
+    some = [shares] if isinstance(shares, int | float) else list(shares)
+    if not 1 <= len(some) <= MOST_QUANTILES:
+        raise ParameterError(
+            f"quantiles must be 1 to {MOST_QUANTILES:,} shares, got {len(some):,}; write [0.5, 0.95, 0.99]."
+        )
+    return tuple(dict.fromkeys(check.inside("quantiles", share, 0.0, 1.0) for share in some))
 
 
 def whole_nodes(

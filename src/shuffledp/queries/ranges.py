@@ -21,7 +21,7 @@ from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import NumberQuery, runnable
 from .columns import Column, Weights, as_numbers, shares_of
-from .range_answer import RangeAnswer, range_answer
+from .range_answer import RangeAnswer, different_shares, range_answer
 from .value_counts import ValueCounts
 
 #: Bins of one query, at most.
@@ -56,6 +56,10 @@ class RangeQuery(NumberQuery):
         Data with missing numbers need it; a client on its own that has none takes the middle of the range.
     unit : str
         For example "min".
+    quantiles : shares strictly between 0 and 1
+        What the question is about, such as (0.5, 0.95, 0.99): ``answer.quantiles()`` gives these, and the commands and
+        figures show them in place of all bins.  They change nothing that is sent, and any other quantile or range can
+        still be asked for.
 
     Notes
     -----
@@ -85,9 +89,13 @@ class RangeQuery(NumberQuery):
     weights: Literal["uniform", "ranges"] = "uniform"
     missing: float | Literal["option"] | None = None
     unit: str = ""
+    quantiles: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         self._settle_range()
+        if isinstance(self.quantiles, str) or not isinstance(self.quantiles, Sequence | np.ndarray):
+            raise ParameterError(f"quantiles must be a list of shares, got {self.quantiles!r:.60}; write [0.5, 0.99].")
+        vars(self).update(quantiles=different_shares(self.quantiles) if len(self.quantiles) else ())
         vars(self).update(
             bins=check.whole("bins", self.bins, low=2, high=MOST_BINS, hint="bins divide the range"),
             branching=check.whole("branching", self.branching, low=2, high=MOST_BINS, hint="a node has two or more"),
@@ -105,6 +113,10 @@ class RangeQuery(NumberQuery):
         """In words."""
         width = self.domain.words(self.domain.width / self.bins)
         return f"the share of users in any range of {self.column!r}, in steps of {width}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, ready for JSON; quantiles only where some are declared, as plans from before they could be."""
+        return {key: value for key, value in super().to_dict().items() if key != "quantiles" or value}
 
     @cached_property
     def tree(self) -> TreeLevels:
@@ -141,7 +153,7 @@ class RangeQuery(NumberQuery):
 
     def _answer(self, parts: Sequence[Estimate]) -> RangeAnswer:
         found = range_answer(self.domain, self.branching, parts, self._option)
-        return replace(found, note=self.clipping, column=self.column)
+        return replace(found, note=self.clipping, column=self.column, declared=self.quantiles)
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> RangeAnswer:
         """The answer of these rows, without noise."""
