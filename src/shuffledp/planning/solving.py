@@ -31,6 +31,8 @@ from .candidates import Candidate
 
 #: Relative accuracy of eps over several rounds, whose composition is expensive.
 _TOL_ROUNDS = 2e-3
+#: All rounds together grow about as the eps of a round to the power of 1 over this, where laws have heavier tails.
+_STEEPER = 1.05
 #: The bound whose profile is sampled quickly; others are at fewer points, which may cost 0.3 % of eps.
 _QUICK = "blanket"
 #: Most pairs of inputs whose divergences are compared.
@@ -213,7 +215,7 @@ class Budget:
             if total == 0.0 or math.isinf(total):
                 aim = each * (2.0 if total == 0.0 else 0.5)
             else:
-                aim = each * (1.0 - 0.5 * _TOL_ROUNDS) * epsilon / total
+                aim = each * ((1.0 - 0.4 * _TOL_ROUNDS) * epsilon / total) ** _STEEPER
             if passing is not None and math.isfinite(failing) and not passing[0] < aim < failing:
                 aim = math.sqrt(passing[0] * failing)
             each = max(aim, sys.float_info.min)  # a target has to be above 0
