@@ -135,7 +135,7 @@ def test_values_are_counted_for_the_operator_alone(engine: Any, tmp_path: Path) 
     open_ = sdp.Plan(
         query=sdp.queries.Mean(column="x", low=0, high=60, mechanism="laplace:eps0=1"), users=N, delta=1e-6
     )
-    with pytest.raises(ParameterError, match="missing must be said where a number can be absent, got 10,000 missing"):
+    with pytest.raises(ParameterError, match="missing must be set where a number can be absent, got 10,000 missing"):
         engine.count(open_, path, accept=True)
 
 

@@ -196,7 +196,7 @@ def test_samples_that_are_none(tmp_path: Path, text: str) -> None:
     [
         ({"d": (3, 1)}, "d must lie in"),
         ({"d": 3, "columns": 0}, "columns must"),
-        ({"d": (3, 3), "columns": 3}, "d must be the options of each of 3 columns, got 2 numbers"),
+        ({"d": (3, 3), "columns": 3}, "d must be the number of options of each of 3 columns, got 2 numbers"),
         ({"d": (3, 3), "ways": 3}, "ways must"),
         ({"d": (3, 3), "subsets": [[0, 2]]}, "subsets must"),
         ({"d": (3, 3), "subsets": [[0, 0]]}, "subsets must be lists of different columns"),

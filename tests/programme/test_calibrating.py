@@ -244,7 +244,7 @@ def test_counts_are_those_of_one_period() -> None:
     assert found.check == sdp.check(found.programme)
     assert found.check.epsilon == sdp.calibrate_programme(TWO).check.epsilon
     text = str(found)
-    assert "In every quarter 8 rounds" in text and "several of them together, and a time that is part of two" in text
+    assert "In every quarter 8 rounds" in text and "several of them together, or a span that reaches into two" in text
     assert "all local guarantees of one quarter together leave" in text and "in any quarter" not in text
 
 

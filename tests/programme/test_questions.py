@@ -216,13 +216,13 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no number": ({**MEAN, "low": "x"}, "rounds[0].low must be a number"),
     "error words": ({**MEAN, "error": "small"}, "rounds[0].error must be a number"),
     "error of none": ({**MEAN, "error": 0}, "rounds[0].error must lie in"),
-    "error without unit": ({"task": "quantile", "bins": 4, "error": "0.1"}, "error must say what it is in"),
+    "error without unit": ({"task": "quantile", "bins": 4, "error": "0.1"}, "error must name its unit"),
     "messages": ({**MEAN, "messages": 0}, "rounds[0].messages must lie in"),
     "local": ({**MEAN, "local_epsilon": "-1"}, "rounds[0].local_epsilon must lie in"),
     "shape text": ({"task": "quantile", "bins": 4, "shape": {}}, "shape must be a list of weights or the name"),
     "sample and error": (
         {"task": "quantile", "bins": 4, "shape": "s.txt", "error": "1%"},
-        "a budget that depends on a sample would tell something of it",
+        "a budget that depends on a sample would reveal something about it",
     ),
     "missing option of a mean": ({**MEAN, "missing": "option"}, "missing must be a number"),
     "subsets": (

@@ -65,7 +65,7 @@ def test_labels() -> None:
     values = ["apple", " apple", "APPLE", " pear ", "plum", None, float("nan"), "", 3, 3.0, True, "other", [1]]
     assert kinds(fruit, values) == {"fruit": (13, 3, 0, 0, 0, 5)}
     said = str(fruit.value_counts([values]))
-    assert "1 of these but for surrounding blanks" in said and "2 of these but for letter case" in said
+    assert "1 of these only because of surrounding blanks" in said and "2 of these only because of letter case" in said
     written = [Written(text) for text in ("3", "3.0", "true", "Pear ", "x")]
     assert kinds(fruit, written) == {"fruit": (5, 0, 0, 0, 0, 2)}
     numbers = q.Histogram(column="x", labels=[1, 2, 3], other=3, mechanism="grr:eps0=2")
@@ -136,7 +136,7 @@ def test_numbers_that_are_texts_and_the_reverse_are_named(labels: list[Any]) -> 
     if labels == ["True", "False"]:
         columns = [[True, False, "true"]]
     for column in columns if texts else [["1", "0", "x"], Coded(np.array([0, 1]), ["1", "0"])]:
-        assert "2 of these but for their type (text or number)" in str(bits.value_counts([column]))
+        assert "2 of these only because of their type (text or number)" in str(bits.value_counts([column]))
     assert "type" not in str(bits.value_counts([labels * 2 + [None, "x", [1], {}]]))
 
 
@@ -167,7 +167,7 @@ def test_missing_must_be_said(query: Query) -> None:
     for odd in (None, "unknown"):
         column[query.columns.index("wait")][7] = odd
         for accept in (False, True):
-            with pytest.raises(ParameterError, match=r"missing must be said .* in the column 'wait'.*'option'"):
+            with pytest.raises(ParameterError, match=r"missing must be set .* in the column 'wait'.*'option'"):
                 query.value_counts(column).check(accept=accept)
     plan = sdp.Plan(query=query, users=1000, delta=1e-6)
     assert len(sdp.Client(plan).report(None)) == len(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 Results = dict[str, dict[str, dict[str, Any]]]
 
 HOLDS, PARTLY, FAILS = "holds", "partly", "does not hold"
-#: A figure that the paper calls "about" something is granted five points of a percentage.
+#: A figure that the paper calls "about" something is granted five percentage points.
 _ABOUT_30, _ABOUT_75 = 0.25, 0.70
 #: The baselines as the paper's wording reads (gamma of the mechanism only), and the one with exact b and c.
 _DRAWN = ("stronger-clone", "clone", "specific-gamma", "generic", "efmrtt19")
@@ -142,7 +142,7 @@ def _search(results: Results) -> dict[str, Any]:
         "The same 75 % for balls-into-bins, whose authors also publish a numerical search.",
         verdict(found.share),
         {"saved against the authors' numerical search": found, "as a factor": f"{small[0]:.2f} to {small[1]:.2f}"},
-        "Most of the gain over the formula is gained by the original authors' own program already; the larger factors "
+        "The original authors' own program already has most of the gain over the formula; the larger factors "
         "belong to eps' below 0.1.",
     )
 

@@ -60,7 +60,7 @@ class MarginalsTask(ShareTask):
             sizes = (options(given),) * check.whole("columns", number, low=1, high=_MOST_COLUMNS, hint=hint)
         if not 1 <= len(sizes) <= _MOST_COLUMNS or self.columns not in (None, len(sizes)):
             raise ParameterError(
-                f"d must be the options of each of {self.columns or f'1 to {_MOST_COLUMNS}'} columns, got "
+                f"d must be the number of options of each of {self.columns or f'1 to {_MOST_COLUMNS}'} columns, got "
                 f"{len(sizes):,} numbers; list one for each."
             )
         hint = "a marginal is over some of the columns"

@@ -83,7 +83,7 @@ def recommend(
     missing : what a missing number counts as; for ranges and quantiles also "option": an option of its own
     quantiles : those whose errors are predicted in the unit; 0.5, 0.95 and 0.99 unless given
     shape : how the numbers are spread, for that: weights of bins of equal width, or the path of a file with one number
-        a line, which is read here and goes nowhere; unless given, they fall off exponentially
+        per line, which is read here and goes nowhere; unless given, they fall off exponentially
     length : bytes of a string, at most (heavy hitters)
     columns, ways, subsets : how many columns there are, and over how many of them a marginal is (2 unless given), or
         the places of those of every marginal
@@ -111,7 +111,7 @@ def recommend(
     users = check.users(n)
     away = users_missing("dropouts", dropouts, users)
     if away >= users:
-        raise ParameterError(f"dropouts must leave one of the n = {users:,} users, got {away:,}; lower them.")
+        raise ParameterError(f"dropouts must leave at least one of the n = {users:,} users, got {away:,}; lower them.")
     times = check.whole("rounds", rounds, low=1, high=_MOST_ROUNDS, hint="it is how often the same users are asked")
     if (epsilon is None) == (error is None):
         got = "neither" if epsilon is None else "both"

@@ -77,7 +77,7 @@ def _listed(value: object) -> Sequence[object]:
 
 
 def _of_sample(path: str | os.PathLike[str], low: float, high: float) -> Shape:
-    """The shares of the numbers of a file, one a line; a first line that is no number is the name of the column."""
+    """The shares of the numbers of a file, one per line; a first line that is no number is the name of the column."""
     lines = [line.strip() for line in read_text(path, SAMPLE).splitlines() if line.strip()]
     numbers = []
     for place, line in enumerate(lines):
@@ -86,7 +86,7 @@ def _of_sample(path: str | os.PathLike[str], low: float, high: float) -> Shape:
         except ValueError:
             if place:
                 raise ParameterError(
-                    f"shape must be a file with one number a line, got {check.shown(line)} in line {place + 1} of "
+                    f"shape must be a file with one number per line, got {check.shown(line)} in line {place + 1} of "
                     f"{os.fspath(path)!r}; correct it."
                 ) from None
     found = np.array(numbers)

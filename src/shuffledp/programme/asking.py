@@ -136,7 +136,7 @@ class Asked:
                 return chosen
             error *= 0.98 * wanted / reached
         raise ImpossibleError(
-            f"{where}.error of {self.error} was not reached at the shape of the numbers; state it in users, or by a "
+            f"{where}.error of {self.error} was not met for numbers of this shape; state it in users, or by a "
             "weight."
         )
 
@@ -158,7 +158,7 @@ class Asked:
             return False, value
         if isinstance(self.task, QuantileTask):
             raise ParameterError(
-                f"{where} must say what it is in, got {shown(text)}; write for example 0.2 {unit or 'of the unit'}, "
+                f"{where} must name its unit, got {shown(text)}; write for example 0.2 {unit or 'of the unit'}, "
                 "100 users or 0.1%."
             )
         return True, value / users if value >= 1.0 else value
@@ -254,7 +254,7 @@ def _shape(where: str, value: object, folder: str, given: dict[str, Any]) -> Any
         if "error" in given:
             raise ParameterError(
                 f"{where} must be a list of weights beside error, got a file; a budget that depends on a sample would "
-                "tell something of it, so use weight, or write down a shape that may be known."
+                "reveal something about it, so use weight, or write down a shape that may be known."
             )
         return os.path.join(folder, value)
     if not isinstance(value, list):

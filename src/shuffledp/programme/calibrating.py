@@ -42,7 +42,7 @@ def calibrate_programme(
 
     A round is open if it names a ``task``: a question in its own words, of the planner's tasks.  Or if its spec leaves
     out what :func:`~shuffledp.calibrate` would solve for ("grr:d=64"), or if it lists ``candidates``; of several
-    mechanisms that with the smallest predicted error is taken.
+    mechanisms the one with the smallest predicted error is taken.
 
     Weights divide the budget: the local budgets are scale times weight (``weights: local``, the default where all open
     rounds have local budgets and their mechanism is given), or the eps of one round is (``weights: central``).  One

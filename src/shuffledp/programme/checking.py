@@ -27,7 +27,7 @@ def check(
     """Check all rounds of a programme against its budget, those of every period where it is one per period.
 
     A programme that costs each user one round is answered by :func:`shuffledp.amplify`, any other by
-    :class:`shuffledp.Accountant` with privacy loss distributions (Renyi divergences where delta is below 1e-150; the
+    :class:`shuffledp.Accountant` with privacy loss distributions (Renyi divergences where delta is below 2e-150; the
     result says which).  Users who may drop out or collude are not counted on: all of them may be missing at once.
     Where batches below ``minimum_batch`` are not released, that number of users is counted on, less the colluding ones.
     The budget is taken as written, in decimals, and compared without rounding it up.  Over budget, the local budgets

@@ -257,7 +257,7 @@ class Check(Tabular):
         counted = self.per is not None and self.all_periods_epsilon is None
         if counted:
             yield (
-                f"The budget is for one {self._period}: several of them together, and a time that is part of two, may "
+                f"The budget is for one {self._period}: several of them together, or a span that reaches into two, may "
                 "cost the same users more."
             )
         elif self.all_periods_epsilon is not None:

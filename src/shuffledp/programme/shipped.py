@@ -168,7 +168,7 @@ def check_folder(
     where = Path(folder)
     if not where.is_dir():
         raise ParameterError(
-            f"plans must be a folder that calibrate has written, got {os.fspath(folder)!r:.300}, which is none; run "
+            f"plans must be a folder that calibrate has written, got {os.fspath(folder)!r:.300}, which is not one; run "
             f"shuffledp calibrate --programme {path or 'FILE'} --plans {os.fspath(folder)[:200]}."
         )
     lock = read_lock(where)

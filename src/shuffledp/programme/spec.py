@@ -259,7 +259,7 @@ def _opted_in(where: str, value: object, users: int) -> int:
         )
     found = math.floor(share * users)
     if found < 1:
-        raise ParameterError(f"{where} must leave one of {users:,} users, got {shown(value)}; raise it.")
+        raise ParameterError(f"{where} must leave at least one of {users:,} users, got {shown(value)}; raise it.")
     return found
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from .._support.arrays import FloatArray, IntArray
 from ..estimation.estimate import Estimate
 
-#: Standard errors that half of a part must hold for the search to go on inside it, and how far from it a share is none
-#: of its business.
+#: A part is halved further if each half holds this many standard errors of users, and if the share is no more than so
+#: many standard errors away from it.
 _SIGNAL, _FAR = 1.0, 4.0
 #: Points between two ends at which the interval is looked for.
 _POINTS = 64

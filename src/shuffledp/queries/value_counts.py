@@ -57,7 +57,7 @@ class ValueCounts:
         found = self.columns[name]
         words = {kind: word for kind, (word, _) in KINDS.items() if found[kind]}
         said = [f"{found[kind]:,} {word} ({self._share(name, kind)})" for kind, word in words.items()]
-        said += [f"{found[key]:,} of these but for {word}" for key, word in _NEARLY.items() if found[key]]
+        said += [f"{found[key]:,} of these only because of {word}" for key, word in _NEARLY.items() if found[key]]
         what = f"of which {', '.join(said)}" if said else "all as declared"
         return f"values of {name!r}: {found['values']:,}, {what}"
 
@@ -73,7 +73,7 @@ class ValueCounts:
         for name, found in self.columns.items():
             if found["undeclared"]:
                 raise ParameterError(
-                    f"missing must be said where a number can be absent, got {found['missing']:,} missing and "
+                    f"missing must be set where a number can be absent, got {found['missing']:,} missing and "
                     f"{found['unreadable']:,} unreadable values in the column {name!r}; say under missing, in the "
                     "query of the plan, what they count as (a number or, in ranges and means, 'option'), or correct "
                     "the column."

@@ -45,7 +45,7 @@ LEDGER = Kind("a ledger file", 2**24, "restore it from a copy", "path")
 PROGRAMME = Kind("programme", 2**20, "correct it")
 DEPLOYMENT = Kind("a deployment file", 2**20, "correct it", "path")
 LABELS = Kind("a file of labels", 2**26, "write one label per line", "labels")
-SAMPLE = Kind("a file of numbers", 2**30, "write one number a line", "shape")
+SAMPLE = Kind("a file of numbers", 2**30, "write one number per line", "shape")
 QUERIES = Kind("file", 2**20, "correct it")
 TABLE = Kind("file", 2**27, "save the table again")
 #: Files that the library wrote for its own use.
