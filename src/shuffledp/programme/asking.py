@@ -136,8 +136,7 @@ class Asked:
                 return chosen
             error *= 0.98 * wanted / reached
         raise ImpossibleError(
-            f"{where}.error of {self.error} was not met for numbers of this shape; state it in users, or by a "
-            "weight."
+            f"{where}.error of {self.error} was not met for numbers of this shape; state it in users, or by a weight."
         )
 
     def wanted(self, where: str, users: int) -> tuple[bool, float]:
