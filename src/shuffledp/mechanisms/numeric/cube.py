@@ -66,7 +66,7 @@ class Cube(LocalBudget):
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
         """At the worst data in the cube, typically with values that are uniform on [-1, 1].
 
-        With ``items``, the coordinates of vectors, these are in the unit ball, typically at its edge: it is for means of
+        With ``items``, the coordinates of vectors, these are in the unit ball, typically at its edge: for means of
         vectors whose length is bounded.
         """
         least, single = math.sqrt(self.variance(n)), math.sqrt(self.variance(n, 1.0))
