@@ -77,8 +77,8 @@ class MarginalsAnswer(Estimate):
         """The least-squares fit: unbiased as well, more precise, and marginals agree on the columns they share.
 
         Every marginal counts with the variance that its cells would have if all were alike.  Intervals have about their
-        nominal coverage with 100 users or more, whatever the shares are.  They are conservative below 100 users, and in a
-        cell whose error is that of fewer than two reports: half a report is added on either side.
+        nominal coverage with 100 users or more, whatever the shares are.  They are conservative below 100 users, and in
+        a cell whose error is that of fewer than two reports: half a report is added on either side.
         """
         if any(not np.all(np.isfinite(part.stderr)) for part in self.parts):
             raise ParameterError("every marginal needs at least one report for a fit, got none for some; collect more.")
