@@ -44,8 +44,8 @@ class VectorMean(Query):
     length 1 in one more dimension, and the last coordinate of the estimate is left out.  The standard errors are those
     of the law of a report; the mean square of the users' coordinates, on which it depends, is estimated.  95% intervals
     hold the mean of the users about 95% of the time with 100 users or more, also where reports far from the vector are
-    rare and weigh much (300 users at eps0 = 8, all at the norm in one direction).  With fewer users they are conservative:
-    half a report is added on either side.
+    rare and weigh much (300 users at eps0 = 8, all at the norm in one direction).  With fewer users they are
+    conservative: half a report is added on either side.
 
     Examples
     --------
