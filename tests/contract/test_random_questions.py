@@ -10,6 +10,7 @@ import random
 from fractions import Fraction
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -97,3 +98,24 @@ def asked(number: int) -> None:
 def test_no_upper_answer_is_below_the_truth(block: int) -> None:
     for number in range(block * BLOCK, (block + 1) * BLOCK):
         asked(number)
+
+
+@pytest.mark.parametrize("eps", [2.1, 3.0, 3.5])
+def test_the_oracle_is_not_above_the_truth_where_probabilities_nearly_underflow(eps: float) -> None:
+    """Two answers, 1,118 users: scipy has no tail below 1e-266, and the event would seem to be a sure one."""
+    yes, n = (0.5, 0.0033479010663103846), 1118
+    with mp.workdps(60):
+        ratio, worst = mp.exp(eps), mp.mpf(0)
+        for t in map(mp.mpf, yes):  # all others hold one of the values
+            others = [mp.binomial(n - 1, k) * t**k * (1 - t) ** (n - 1 - k) for k in range(n)] + [mp.mpf(0)] * 2
+            laws = [[mp.mpf(a) * others[k - 1] + (1 - mp.mpf(a)) * others[k] for k in range(n + 1)] for a in yes]
+            for p, q in (laws, laws[::-1]):
+                worst = max(worst, mp.fsum(max(a - ratio * b, 0) for a, b in zip(p, q, strict=True)))
+        found = events.delta(np.array([[a, 1.0 - a] for a in yes]), n, eps)
+    assert found <= worst * (1 + events.DOUBT)
+    if eps == 2.1:
+        assert found >= 0.5 * worst  # and it is not 0
+
+
+def test_a_question_whose_truth_nearly_underflows() -> None:
+    asked(68085)

@@ -286,3 +286,9 @@ def test_the_error_at_the_worst_number_is_the_predicted_one(m: Any, n: int, runs
     within = 0.05 if runs > 2000 else 0.2
     assert error == pytest.approx(m.variance(n), rel=within)
     assert abs(covered - 0.95) <= (0.02 if runs > 2000 else 0.035)
+
+
+def test_a_large_matrix_is_refused_by_the_name_of_the_mechanism() -> None:
+    for m in (sdp.Hybrid(eps0=20.0), sdp.Piecewise(eps0=20.0)):
+        with pytest.raises(sdp.ParameterError, match=f"^{m.spec} has a matrix of more than 1,000,000 cells"):
+            m.probabilities()

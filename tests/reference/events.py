@@ -18,6 +18,8 @@ from scipy.stats import binom
 
 #: scipy's binomial probabilities at n = 1e12 are off by up to 0.4 %.
 DOUBT = 0.01
+#: scipy's incomplete beta function may be 0 below this, where a probability is not.
+_LOST = 1e-250
 _PLACES = np.unique(np.concatenate([np.linspace(-4.0, 40.0, 56), [0.0]]))
 
 
@@ -44,5 +46,8 @@ def _of_event(a0: float, a1: float, t: float, n: int, eps: float) -> float:
     with np.errstate(all="ignore"):
         tail = np.where(k > n - 1, 0.0, betainc(k, np.maximum(n - k, 0.5), t))
         mass = binom.pmf(k - 1.0, n - 1, t)
+        ratio = (n - k) * t / (k * (1.0 - t))  # Pr[N = k] / Pr[N = k-1], and the next ones are smaller
+        above = np.where(ratio < 1.0, mass * ratio / (1.0 - ratio), np.inf)
+        tail = np.where((tail > _LOST) | (k > n - 1), tail, above)
         found = mass * gain - math.expm1(eps) * tail
     return float(np.nanmax(found, initial=0.0))

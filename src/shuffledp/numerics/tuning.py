@@ -118,8 +118,10 @@ GUESSED_TYPES = 4
 NEARLY_JOINED = 1.1
 #: Types x symbols up to which that law is tried.
 MOST_JOINED = 256
-#: Values of X on which laws of more than twice as many symbols are spread.
+#: Values of X on which laws of more than twice as many symbols are spread ...
 GRID = 4096
+#: ... if that raises E X^2 by at most this part, and so eps by half of it.
+GRID_COST = 4e-5
 #: Dither of a sum over several classes of users, in tilted deviations.
 CLASS_DITHER = 0.02
 #: Pairs x types x symbols of a matrix that are evaluated for one question; the bounds of other pairs count.

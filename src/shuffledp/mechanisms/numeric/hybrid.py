@@ -147,6 +147,7 @@ class Hybrid(GridMean, LocalBudget):
 
     def probabilities(self) -> FloatArray:
         """The cells, then - and +."""
+        self._few_cells((self._window._outputs + 2) * len(self._points))
         up = 0.5 + 0.5 * self._gain * self._points
         bit = (1.0 - self.windows) * np.column_stack([1.0 - up, up])
         return np.column_stack([self.windows * self._window.probabilities(), bit])
