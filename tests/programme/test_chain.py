@@ -212,7 +212,7 @@ def test_one_statement_for_all_questions(home: Path) -> None:
     assert "p50, p95, p99 are read" in text and "kept for 90 days." in text
     assert text.count("Every one of them sends one report") == 1 and text.count("A shuffler mixes") == 1
     right = math.ceil(100 / (1 + math.exp(-found.epsilon)))
-    assert f"is right at most {right} times of 100 in all 5 collections of one quarter together." in text
+    assert f"is right at most {right} times out of 100 in all 5 collections of one quarter together." in text
     assert found.epsilon > max(entry.epsilon for entry in found.rounds)
     local = 1 / (1 + math.exp(-found.pure_epsilon))
     assert found.pure_epsilon == pytest.approx(sum(entry.local_epsilon * entry.count for entry in found.rounds))
@@ -229,8 +229,8 @@ def test_statements_of_other_spans(home: Path) -> None:
     assert "in all 5 collections together." in whole and "beyond these 5, is not covered" in whole
     assert "- Fruit, 3 times: " in whole and "quarter" not in whole.partition("## Formally")[0]
     dated = replace(found, period="2026-Q1", period_counts=(1, 1, 0), all_periods_epsilon=2.0).statement().markdown()
-    assert "times of 100 in all 2 collections of one quarter together." in dated
-    assert "In all periods together, a guess is right at most 89 times of 100." in dated
+    assert "times out of 100 in all 2 collections of one quarter together." in dated
+    assert "In all periods together, a guess is right at most 89 times out of 100." in dated
     assert "in all 5 collections together" in dated.partition("## If the shuffler fails")[2]
     few = tuple(replace(entry, participation_limit=2) for entry in found.rounds)
     assert "(each user in at most 2 of them)" in replace(found, rounds=few).statement().markdown()
@@ -312,3 +312,19 @@ def test_predicted_against_found(name: str) -> None:
     error, predicted = map(np.array, zip(*found, strict=True))
     ratio = np.sqrt((error**2).mean() / (predicted**2).mean())
     assert abs(ratio - 1.0) < (0.3 if name == "session" else 0.1)
+
+
+def test_a_number_may_be_spelled_in_another_way_and_a_label_may_not(tmp_path: Path) -> None:
+    """Plans of a dictionary with numbers are those of the file with the same ones; "1e3" and "1000" are two labels."""
+    asked = {"name": "a", "task": "histogram", "column": "x", "labels": ["1e3", "b"], "users": 100_000}
+    made = {"version": 1, "target": {"epsilon": 1, "delta": 1e-8}, "rounds": [asked]}
+    sdp.calibrate_programme(made).save_plans(tmp_path / "plans")
+    text = (
+        "version: 1\nplans: plans\ntarget: {epsilon: 1.0, delta: 1e-8}\n"
+        "rounds: [{name: a, task: histogram, column: x, labels: ['1e3', b], users: 100_000}]\n"
+    )
+    file = tmp_path / "p.yaml"
+    file.write_text(text)
+    assert sdp.check(file).within
+    file.write_text(text.replace("1e3", "1000"))
+    assert "p.yaml changed after the plans were calibrated" in str(sdp.check(file))

@@ -109,8 +109,8 @@ def test_every_part_is_there_and_the_formal_line_last() -> None:
         "The options are apple, pear, fig.",
         "A device sends one message of 1 byte: generalized randomized response on 4 options",
         "the messages of at least 9,000 users",
-        f"their guess is right at most {right} times of {of}.",
-        f"a guess between two values is right at most {local} times of {all_}.",
+        f"their guess is right at most {right} times out of {of}.",
+        f"a guess between two values is right at most {local} times out of {all_}.",
         "The numbers are for one collection.",
         "Reports are kept for 90 days.",
         "- That somebody belongs to the 10,000 users who are asked.",
@@ -135,7 +135,7 @@ def test_rounds_are_composed() -> None:
     said = plan.statement(rounds=13)
     right, of = right_guesses(total, plan.delta)
     text = said.markdown()
-    assert f"is right at most {right} times of {of} in all 13 collections together." in text
+    assert f"is right at most {right} times out of {of} in all 13 collections together." in text
     assert "can be right almost every time in all 13" in text  # 13 times eps0 = 2
     assert "A further one, beyond these 13, is not covered." in text
     assert re.search(r"Over 13 such batches of the same users, it is \(0\.\d+, 1e-06\)-DP in all\.", said)
@@ -233,13 +233,13 @@ def test_what_does_not_hold_is_not_claimed() -> None:
     assert said.startswith("RELEASED EARLY") and said.sections[0].texts[0].startswith("RELEASED EARLY")
     (learned,) = (section.texts for section in said.sections if section.heading == "What an attacker can learn")
     assert learned == ("A batch was too small for mixing to protect its users: for them only the next section holds.",)
-    assert "is right at most 89 times of 100" in said.markdown()
+    assert "is right at most 89 times out of 100" in said.markdown()
     twice = collected(40, minimum=40)
     assert "This is for a user who sent in one batch only." in twice.estimate().statement().markdown()
     assert "in one batch only" not in collected(50, minimum=50).estimate().statement().markdown()
     seeded = collected(50, minimum=50, rng=np.random.default_rng(1)).estimate().statement()
     assert seeded.startswith("NOT FOR RELEASE") and "Nothing limits what is learned" in seeded.markdown()
-    assert "Nothing remains: see the warnings." in seeded.markdown() and "times of" not in seeded.markdown()
+    assert "Nothing remains: see the warnings." in seeded.markdown() and "times out of" not in seeded.markdown()
     m = sdp.GRR(eps0=2.0, d=4)
     with pytest.raises(sdp.ParameterError, match="answer must come from a plan to have a statement"):
         m.estimate(m.privatize([0, 1])).statement()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .._support.files import sync_folder, write_whole
 from .._support.locking import alone_in
 from .._support.numbers import round_up
-from .._support.reading import Kind, mapping, read_json
+from .._support.reading import Kind, as_written, mapping, read_json
 from .._support.text import shortened
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
@@ -49,9 +49,9 @@ class Source:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what is asked, without spaces, comments and where the plans are."""
+        """SHA-256 of what is asked, without spaces, comments, other spellings of a number and where the plans are."""
         content = {key: value for key, value in self.programme.items() if key != "plans"}
-        return _digest({"programme": content, "files": self.files})
+        return _digest({"programme": _meant(content), "files": self.files})
 
 
 @dataclass(frozen=True)
@@ -269,6 +269,20 @@ def _locked(entry: object) -> Locked:
 
 def _damaged(why: str) -> ParameterError:
     return ParameterError(f"the lock must be as calibrate wrote it, got a damaged one ({why}); {LOCK.advice}.")
+
+
+def _meant(value: Any) -> Any:
+    """The same content with every number, also one that was read as text, in one spelling; labels are no numbers.
+
+    >>> _meant({"users": "1_000", "delta": 1e-09}) == _meant({"users": 1000, "delta": "1e-9"})
+    True
+    """
+    if isinstance(value, Mapping):
+        return {key: item if key == "labels" else _meant(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_meant(item) for item in value]
+    number = None if isinstance(value, bool) else as_written(str(value))
+    return value if number is None else str(number)
 
 
 def _digest(data: object) -> str:

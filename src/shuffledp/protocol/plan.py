@@ -153,7 +153,7 @@ class Plan:
         >>> import shuffledp as sdp
         >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
         >>> page = sdp.Plan(query=fruit, users=10_000, delta=1e-6).statement(kept="90 days").markdown()
-        >>> "is right at most 53 times of 100." in page, "kept for 90 days." in page
+        >>> "is right at most 53 times out of 100." in page, "kept for 90 days." in page
         (True, True)
         """
         from .statement import statement_of

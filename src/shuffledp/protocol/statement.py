@@ -302,4 +302,4 @@ def odds(epsilon: float, delta: float = 0.0) -> str:
     """In words, to stand after what is guessed."""
     right, of = right_guesses(epsilon, delta)
     always = "can be right every time" if math.isinf(epsilon) else "can be right almost every time"
-    return always if right == of else f"is right at most {right:,} times of {of:,}"
+    return always if right == of else f"is right at most {right:,} times out of {of:,}"
