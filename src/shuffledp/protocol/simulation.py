@@ -152,10 +152,10 @@ class Simulation(Tabular):
 
         Examples
         --------
-        >>> found = Estimate(value=np.array([0.31]), stderr=np.array([0.02]), n=2000, names=("pear",), quantity=SHARE)
-        >>> print(*simulated(found, replace(found, value=np.array([0.3]))).words(), sep="\\n")
-        pear: 620 users, 95 % from 540 to 700; the truth is 600 users.
-        Error 20 of 2,000 users (1 %), predicted 40 of 2,000 users (2 %); the interval holds the truth.
+        >>> found = Estimate(value=np.array([0.3125]), stderr=np.array([0.02]), n=2000, names=("pear",), quantity=SHARE)
+        >>> print(*simulated(found, replace(found, value=np.array([0.296875]))).words(), sep="\\n")
+        pear: 620 users, 95 % from 540 to 710; the truth is 590 users.
+        Error 32 of 2,000 users (1.6 %), predicted 40 of 2,000 users (2 %); the interval holds the truth.
         """
         if not self.answer.value.size:
             return ["No item was found."]
