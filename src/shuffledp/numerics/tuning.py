@@ -106,6 +106,8 @@ CLOSE = 3.5
 GRAINY = 0.1
 #: The best line at one eps is kept while eps changes by less than this share of it, and of its distance to the limit.
 NEARBY = 0.02
+#: Types are equally bad where their log U differ by less than this.
+ALIKE = 0.5
 #: Types that are tried in turn as the worst one, before a line is placed.
 LEADERS = 8
 #: Types that the best line is chosen for, the worst ones on the usual line ...

@@ -141,11 +141,13 @@ class SwapCurve(Curve):
         x, bare = self._laws.at(eps[self._owner], "upper")
         t = self._laws.t
         self._c, self._lead, log_m = self._leaders(x, t)
-        at = tilt(x[self._lead], t[self._lead], self._c)
-        deviation = np.maximum(np.sqrt(self._copies * at.variance), 1e-3 / self._c)
-        # between two types the slope is a mean of theirs, and that of one may be 0
-        tilted = [(tilt(x[k], t[k], self._c).weight * self._laws.v[k]).sum(axis=1) for k in self._ends]
-        slope = np.exp(eps) * self._c * self._copies * np.maximum(*tilted)
+        # between two types the slope is a mean of theirs, and that of one may be 0; the wider one decides on the dither
+        ends = [tilt(x[k], t[k], self._c) for k in (*self._ends, self._lead)]
+        alike = [self._copies * (log_m - end.log_m) <= tuning.ALIKE for end in ends]
+        variance = np.max([np.where(same, end.variance, 0.0) for same, end in zip(alike, ends, strict=True)], axis=0)
+        deviation = np.maximum(np.sqrt(self._copies * variance), 1e-3 / self._c)
+        falls = [(end.weight * self._laws.v[k]).sum(axis=1) for k, end in zip(self._ends, ends, strict=False)]
+        slope = np.exp(eps) * self._c * self._copies * np.maximum(*falls)
         log_target = np.clip(self._copies * log_m - np.log(self._c * self.n), -745.0, 0.0)
         waiting = self._waited(tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
         place = (self._owner, self._first, self._lead, self._c, deviation, self._copies, waiting)
