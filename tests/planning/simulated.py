@@ -50,7 +50,9 @@ def errors(
         answer = query.answer(m.privatize_counts(values, rng=rng))
         if found.task in ("range", "quantile"):
             pairs = found.question.ranges
-            rows.append(answer._shares(pairs, [""] * len(pairs)).value - truth._shares(pairs, [""] * len(pairs)).value)
+            rows.append(
+                answer._shares(pairs, [""] * len(pairs), "").value - truth._shares(pairs, [""] * len(pairs), "").value
+            )
         else:
             rows.append(
                 np.ravel(answer.value[0] - truth.value[0] if answer.value.ndim == 2 else answer.value - truth.value)
