@@ -190,8 +190,10 @@ class RangeAnswer(Estimate):
         held, fewest, most = share, share, share  # of all users
         if self.option:
             level = 0.5 + 0.5 * check.inside("level", level, 0.0, 1.0)
-            ends = (self.missing.interval(level)[1], self.missing.value, self.missing.interval(level)[0])
-            fewest, held, most = (share * (1.0 - float(np.clip(end[0], 0.0, 1.0))) for end in ends)
+            ends = self.missing.interval(level)[::-1]
+            fewest, most = (share * (1.0 - float(np.clip(end[0], 0.0, 1.0))) for end in ends)
+            # the same nodes as below the quantile: their errors cancel in part
+            held = share * float(np.clip(self._cdf.value[self._bins - 1], 0.0, 1.0))
         places = quantile_places(Distribution(self._cdf, self._bins, level, self._spread), held, fewest, most)
         start, end = math.floor(places[1]), math.ceil(places[2])
         piles = range(self._bins) if inside == "any" else self._piles
