@@ -54,6 +54,13 @@ class Family(ABC):
         """The smallest eps with delta(eps) <= delta of every row, on the named side."""
 
     @classmethod
+    def epsilons_below(
+        cls, most: FloatArray, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """The same, where an upper eps above ``most`` is of no use and may be any larger number."""
+        return cls.epsilons(families, n=n, delta=delta, tol=tol, side=side)
+
+    @classmethod
     @abstractmethod
     def log_deltas(
         cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
@@ -144,8 +151,15 @@ class Listed(Family):
         cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
     ) -> list[Answer]:
         """The largest eps over the members of every question."""
+        return cls.epsilons_below(np.full(n.size, np.inf), families, n=n, delta=delta, tol=tol, side=side)
+
+    @classmethod
+    def epsilons_below(
+        cls, most: FloatArray, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """The same; the search ends above ``most``."""
         owner, curve = cls.rows(families, n, tol, side)
-        best, evaluated, looser = largest_epsilons(owner, curve, np.log(delta), n, tol)
+        best, evaluated, looser = largest_epsilons(owner, curve, np.log(delta), n, tol, most)
         notes = [_LOOSER if crowded else "" for crowded in looser.tolist()]
         count = np.bincount(owner, minlength=n.size)
         return [Answer(*row) for row in zip(best.tolist(), evaluated.tolist(), count.tolist(), notes, strict=True)]
@@ -245,17 +259,20 @@ class Smallest(Family):
     def epsilons(
         cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
     ) -> list[Answer]:
-        """All analyses of all rows are asked in one call."""
-        owner = [i for i, family in enumerate(families) for _ in family.families]
-        names = [name for family in families for name in family.families]
-        parts = [part for family in families for part in family.families.values()]
-        found = epsilons(parts, n=n[owner], delta=delta[owner], tol=tol, side=side)
+        """All rows of one class of analyses are asked in one call; the swap bound, which takes longest, comes last."""
+        parts = [(i, name) for i, family in enumerate(families) for name in reversed(family.families)]
         best: dict[int, Answer] = {}
-        for i, name, answer in zip(owner, names, found, strict=True):
-            old = best.get(i)
-            if old is None or (answer.epsilon < old.epsilon if side == "upper" else answer.epsilon > old.epsilon):
-                best[i] = answer._replace(bound=answer.bound or name)
-        return list(best.values())
+        least = np.full(n.size, np.inf)
+        for kind, rows in _kinds([families[i].families[name] for i, name in parts]):
+            owner, names = zip(*(parts[k] for k in rows.tolist()), strict=True)
+            mine, at = [families[i].families[name] for i, name in zip(owner, names, strict=True)], list(owner)
+            found = kind.epsilons_below(least[at], mine, n=n[at], delta=delta[at], tol=tol, side=side)
+            for i, name, answer in zip(owner, names, found, strict=True):
+                old = best.get(i)
+                if old is None or (answer.epsilon <= old.epsilon if side == "upper" else answer.epsilon >= old.epsilon):
+                    best[i] = answer._replace(bound=answer.bound or name)
+                    least[i] = answer.epsilon
+        return [best[i] for i in range(n.size)]
 
     @classmethod
     def log_deltas(

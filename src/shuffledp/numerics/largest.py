@@ -14,12 +14,13 @@ from .solve import solve
 
 
 def largest_epsilons(
-    owner: IntArray, curve: Curve, log_delta: FloatArray, n: FloatArray, tol: float
+    owner: IntArray, curve: Curve, log_delta: FloatArray, n: FloatArray, tol: float, most: FloatArray
 ) -> tuple[FloatArray, IntArray, np.ndarray]:
     """Solve the likeliest member of every question; the others are compared with it at its eps, and solved if above.
 
     A member that is at most delta at some eps is so at every larger one, and needs no further look.  Also returned: how
     many were evaluated, and whether eps was raised because too many could not be distinguished from the largest one.
+    An upper eps above ``most`` may be any larger number.
     """
     looser = np.zeros(n.size, dtype=bool)
     best, root, evaluated = np.zeros(n.size), np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
@@ -31,11 +32,13 @@ def largest_epsilons(
     if not upper:  # any subset of the members is a lower bound
         left = likely | (n[owner] < tuning.MANY_USERS)
     # few likely members are solved together: that takes less time than to compare them
-    chosen, least = np.flatnonzero(likely) if owner.size <= tuning.AT_ONCE else _leaders(owner, score, 1), None
+    chosen = np.flatnonzero(likely) if owner.size <= tuning.AT_ONCE else _leaders(owner, score, 1)
+    least = np.zeros(chosen.size)
     while chosen.size:
         mine = owner[chosen]
         left[chosen] = False
-        found = solve(curve if chosen.size == owner.size else curve.take(chosen), log_delta[mine], tol, least)
+        part = curve if chosen.size == owner.size else curve.take(chosen)
+        found = solve(part, log_delta[mine], tol, least, most[mine])
         np.maximum.at(root, mine, found)
         np.maximum.at(best, mine, found)
         np.add.at(evaluated, mine, 1)

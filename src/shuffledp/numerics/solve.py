@@ -18,34 +18,34 @@ _COARSE = 0.02
 
 
 @np.errstate(all="ignore")
-def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | None = None) -> FloatArray:
+def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray, most: FloatArray) -> FloatArray:
     """eps of every row, to a relative accuracy tol; ``least`` is an eps that is known to be too small, or 0.
 
-    A row that no evaluation settles keeps the safe answer: its limit on the upper side, 0 on the lower one.
+    A row that no evaluation settles keeps the safe answer: its limit on the upper side, 0 on the lower one.  So does a
+    row of the upper side whose eps is above ``most``: nobody needs it.
     """
     upper = curve.side == "upper"
     sign = 1.0 if upper else -1.0
     answer = curve.limit.copy() if upper else np.zeros(log_delta.size)
-    start = np.zeros(log_delta.size) if least is None else least
     never = np.isinf(curve.limit) & (np.log(curve.floor) > log_delta + 1e-11)
     answer[never] = np.inf
-    open_ = np.flatnonzero((np.minimum(curve.limit, tuning.LARGEST_EPSILON) > start) & ~never)
+    open_ = np.flatnonzero((np.minimum(curve.limit, tuning.LARGEST_EPSILON) > least) & ~never)
     open_ = _not_at_zero(curve, log_delta, open_, answer)
     if not open_.size:
         return answer
     part = curve if open_.size == log_delta.size else curve.take(open_)
-    low, high = start[open_], np.minimum(part.limit, tuning.LARGEST_EPSILON)
+    end = np.minimum(part.limit, most[open_] * (1.0 + tol)) if upper else part.limit
+    low, high = least[open_], np.minimum(end, tuning.LARGEST_EPSILON)
     eps, slope = part.guess(log_delta[open_])
     eps = eps * (1.0 + 0.2 * sign * tol)  # a little to the private side: the first evaluation is then often the last
     eps = np.minimum(eps, high * (1.0 - 0.25 * tol))  # next to the limit one evaluation tells whether anything is left
     eps = np.where(low < eps, eps, _middle(low, high))
     slope = np.maximum(slope, -0.1 * log_delta[open_] / eps)  # log delta is about proportional to the square of eps
-    excess, before, above, below = np.full((4, open_.size), np.nan)
-    width = np.full(open_.size, np.inf)
+    last, before, above, below = np.full((4, open_.size), np.nan)
+    known, width = np.zeros(open_.size, dtype=bool), np.full(open_.size, np.inf)
     for step in range(tuning.STEPS):
         fine = np.clip(0.3 * tol * eps * slope, 1e-8, _COARSE)
-        rtol = np.where(np.isfinite(excess) & (np.abs(excess) > 0.1), _COARSE, fine)
-        last = excess
+        rtol = np.where(known & np.isfinite(last) & (np.abs(last) > 0.1), _COARSE, fine)
         value, fall = part.at(eps, rtol)
         excess = value - log_delta[open_]
         secant, ratio = (last - excess) / (eps - before), excess / last
@@ -69,20 +69,21 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
         share = above / (above - below)  # of no use near 0 or 1: one end would stay for many steps
         chord = np.where(np.abs(share - 0.5) < 0.3, low + (high - low) * share, np.nan) * (1.0 + 0.1 * sign * tol)
         # delta is 0 at the limit, and convex in e^eps: below its chord from the last eps that was too small
-        ahead = np.minimum(low + np.log1p(np.expm1(high - low) * -np.expm1(-above)), high * (1.0 - 0.25 * tol))
-        new = np.where((low < new) & (new < high), new, np.where(np.isnan(below) & (high == part.limit), ahead, chord))
+        ahead = np.where(end < part.limit, high, low + np.log1p(np.expm1(high - low) * -np.expm1(-above)))
+        ahead = np.minimum(ahead, high * (1.0 - 0.25 * tol))
+        new = np.where((low < new) & (new < high), new, np.where(np.isnan(below) & (high == end), ahead, chord))
         slow = (step % 4 == 3) & (high - low > 0.25 * width)  # the steps do not shrink the bracket
         new = np.where((low < new) & (new < high) & ~slow, new, _middle(low, high))
         width = high - low if step % 4 == 3 else width
-        before, eps = eps, np.where(known, new, eps)  # what is in doubt is evaluated once more, finely
-        excess = np.where(known, excess, np.nan)
+        # what is in doubt is evaluated once more, finely
+        last, before, eps = np.where(known, excess, last), np.where(known, eps, before), np.where(known, new, eps)
         if done.any():
             kept = np.flatnonzero(~done)
             if not kept.size:
                 break
             part, open_ = part.take(kept), open_[kept]
-            eps, before, slope, excess, low, high, above, below, width = (
-                a[kept] for a in (eps, before, slope, excess, low, high, above, below, width)
+            known, eps, before, slope, last, low, high, end, above, below, width = (
+                a[kept] for a in (known, eps, before, slope, last, low, high, end, above, below, width)
             )
     return answer
 
