@@ -11,7 +11,7 @@ import pytest
 from shuffledp.errors import BoundNotApplicableError
 from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.datasets import constant_datasets, two_count_datasets
-from shuffledp.numerics.family import Family, PairSet
+from shuffledp.numerics.family import Family, PairSet, Smallest
 from shuffledp.numerics.matrix import SwapPairs, blanket_pairs, swap_pairs
 from shuffledp.numerics.moments import PairMoments
 from shuffledp.numerics.pair import ShuffledPair
@@ -121,6 +121,16 @@ def test_many_questions_have_the_answers_of_each_alone(build: type[Family]) -> N
         for i, answer in zip(rows, together, strict=True):
             alone = families[i].epsilon(n=int(n[i]), delta=float(delta[i]), tol=TOL, side="upper")
             assert answer.epsilon == pytest.approx(alone.epsilon, rel=2.0 * TOL)
+
+
+def test_the_smallest_analyses_of_many_matrices_are_those_of_each_alone() -> None:
+    matrices = [_matrix("random", 6, seed) for seed in range(3)]
+    several = [Smallest({"swap": swap_pairs(matrix), "blanket": blanket_pairs(matrix)}) for matrix in matrices]
+    n, delta = np.array([300.0, 2000.0, 1e5]), np.array([1e-6, 1e-4, 1e-8])
+    together = Smallest.epsilons(several, n=n, delta=delta, tol=TOL, side="upper")
+    for family, answer, users, one in zip(several, together, n.tolist(), delta.tolist(), strict=True):
+        each = [x.epsilon(n=int(users), delta=one, tol=TOL, side="upper") for x in family.families.values()]
+        assert answer.epsilon == pytest.approx(min(x.epsilon for x in each), rel=2.0 * TOL)
 
 
 @pytest.mark.slow_cases("swap_pairs")

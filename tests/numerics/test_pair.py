@@ -71,6 +71,12 @@ def test_swapped_exchanges_the_hypotheses() -> None:
     assert np.array_equal(other.t, round_.t) and other.swapped() == round_
 
 
+def test_a_symmetric_pair_is_its_other_direction_in_another_order() -> None:
+    assert ShuffledPair([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.1, 0.1, 0.3]).symmetric
+    assert not ShuffledPair([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.1, 0.2, 0.3]).symmetric
+    assert not ShuffledPair([0.5, 0.3, 0.2], [0.25, 0.25, 0.5], [0.2, 0.2, 0.2]).symmetric
+
+
 @pytest.mark.parametrize(
     ("P0", "P1", "ratio"),
     [

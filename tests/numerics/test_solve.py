@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from reference import ball_oracle
 from reference.asking import epsilon
 from shuffledp.numerics.curve import PairCurve
+from shuffledp.numerics.family import PairSet
 from shuffledp.numerics.pair import ShuffledPair
 
 TOL = 1e-4
@@ -132,3 +134,25 @@ def test_the_guess_is_close() -> None:
     for n in (10**3, 10**6, 10**10):
         guess = PairCurve.of([ShuffledPair(*COIN)], np.array([float(n)]), "upper").guess(np.log([1e-8]))
         assert guess.epsilon[0] == pytest.approx(both(COIN, n, 1e-8)[1], rel=0.02)
+
+
+@pytest.mark.parametrize("factor", [0.2, 0.99, 1.0, 1.01, 5.0])
+def test_a_search_may_end_above_what_is_needed(factor: float) -> None:
+    families = [PairSet([ShuffledPair(*laws)]) for laws in (COIN, GRR, BIASED)]
+    asked: dict[str, Any] = {"n": np.array([100.0, 500.0, 1e6]), "delta": np.full(3, 1e-6), "tol": TOL, "side": "upper"}
+    sure = np.array([answer.epsilon for answer in PairSet.epsilons(families, **asked)])
+    found = [answer.epsilon for answer in PairSet.epsilons_below(factor * sure, families, **asked)]
+    for family, eps, n, true in zip(families, found, asked["n"].tolist(), sure.tolist(), strict=True):
+        if factor < 1.0:
+            assert eps > factor * true
+        else:
+            assert eps == pytest.approx(true, rel=TOL)
+        assert family.log_delta(np.array([eps]), n=int(n), tol=1e-6, side="upper")[0] <= math.log(1e-6) + 1e-6
+
+
+def test_a_guess_does_not_depend_on_the_other_rows() -> None:
+    pairs, n = [ShuffledPair(*laws) for laws in (COIN, GRR, BIASED)], np.array([100.0, 1e9, 1e4])
+    together = PairCurve.of(pairs, n, "upper").guess(np.log([1e-6, 1e-12, 1e-3])).epsilon
+    for i, log_delta in enumerate(np.log([1e-6, 1e-12, 1e-3])):
+        alone = PairCurve.of(pairs[i : i + 1], n[i : i + 1], "upper").guess(np.array([log_delta])).epsilon
+        assert alone[0] == pytest.approx(together[i], rel=1e-12)

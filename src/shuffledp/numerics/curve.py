@@ -193,7 +193,7 @@ def saddle_guess(
     deviations = np.sqrt(np.maximum(-2.0 * (log_delta - np.log(sigma)) - 4.0, 0.5))
     eps = np.clip(np.log1p(deviations * sigma), 1e-17, 0.9 * most)
     low, high, fall, c = np.zeros(eps.size), most, 1.0 / eps, None
-    idle, target = ((t * gap) <= 0.0).all(axis=1), np.log(n) + log_delta
+    settled, target = ((t * gap) <= 0.0).all(axis=1), np.log(n) + log_delta
     powers = np.empty((4, *t.shape))
     for _ in range(tuning.GUESSES):
         x = gap - np.expm1(eps)[:, None] * v
@@ -215,19 +215,20 @@ def saddle_guess(
         curl = np.clip(fourth / (8.0 * bend**2) - 5.0 * third**2 / (24.0 * bend**3), -0.5, 0.5)
         q = c * c * bend  # what is left of the correction if X is Gaussian, fitted
         value = n * np.log(total) - 2.0 * np.log(c) - 0.5 * pull * pull / bend - 0.5 * np.log(2.0 * np.pi * bend)
-        excess = value + np.log1p(curl) - 5.0 / (q * q * (q + 15.0 + 120.0 / q)) - target
+        excess = value + np.log1p(curl) - 5.0 / (q * q * (q + 13.3 + 50.0 / q + 3800.0 / q**3)) - target
         slope = np.exp(eps) * c * n * (weight * v).sum(axis=1)
         step = np.clip(c - pull / bend, 0.3 * c, 3.0 * c)
-        c = np.where(np.isfinite(step), step, c)
         good = np.isfinite(excess) & (slope > 0.0)
         above = good & (excess > 0.0)
         low, high = np.where(above, eps, low), np.where(above, high, np.minimum(high, eps))
         new = np.where(good, eps + excess / slope, np.nan)
         new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
-        fall = np.where(good, slope, fall)
-        done = (np.abs(new - eps) <= 3e-4 * eps) & (np.abs(pull) <= 0.01 * np.sqrt(bend))
-        eps = new
-        if (done | idle).all():
+        done = (np.abs(new - eps) <= 3e-4 * eps) & (np.abs(pull) <= 1e-3 * np.sqrt(bend))
+        # a row that is settled stays as it is: its guess does not depend on the other rows
+        eps, fall = np.where(settled, eps, new), np.where(good & ~settled, slope, fall)
+        c = np.where(np.isfinite(step) & ~settled, step, c)
+        settled |= done
+        if settled.all():
             break
         stuck = high - low <= 1e-3 * high  # the approximation moves while c settles: open the bracket again
         low, high = np.where(stuck, 0.0, low), np.where(stuck, most, high)

@@ -118,8 +118,7 @@ def block_bounds(
     """
     wide = tuning.BLOCK * h
     start, half = wide[row] * number, 0.5 * wide[row]
-    wave = np.exp((1j * (start + half))[:, None] * x[row])
-    middle = np.abs(np.einsum("kj,kj->k", wave, at.weight[row]) + (1.0 - at.weight.sum(axis=1))[row])
+    middle = np.abs(1.0 + np.einsum("kj,kj->k", _turned((start + half)[:, None], x[row]), at.weight[row]))
     bound = middle + at.deviation[row] * half + 1e-12 + ULP * at.load[row] * (start + half)
     bell = np.exp(-(2.0 / np.pi**2) * at.variance[row] * start * start)
     inside = (start + 2.0 * half) * at.width[row] <= np.pi

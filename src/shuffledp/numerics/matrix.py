@@ -147,14 +147,14 @@ class MatrixPairs(Listed):
         return Rows(owner, MatrixCurve(family, np.tile(members, n.size), n[owner], tol))
 
     @classmethod
-    def epsilons(
-        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    def epsilons_below(
+        cls, most: FloatArray, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
     ) -> list[Answer]:
         """The largest eps over the members of every question; inf where nothing is searched."""
         out = [Answer(math.inf, 0, family.listed.size) for family in families]
         for part in _searched(families, n):
             mine = [families[i] for i in part.tolist()]
-            found = super().epsilons(mine, n=n[part], delta=delta[part], tol=tol, side=side)
+            found = super().epsilons_below(most[part], mine, n=n[part], delta=delta[part], tol=tol, side=side)
             for i, answer in zip(part.tolist(), found, strict=True):
                 out[i] = answer
         return out

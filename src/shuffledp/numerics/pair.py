@@ -99,6 +99,13 @@ class ShuffledPair:
         vars(other).update(P0=self.P1, P1=self.P0, t=self.t, left_out=self.left_out)
         return other
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether the other direction only lists the symbols in another order."""
+        here = np.array([self.P0, self.P1, self.t])
+        back = here[[1, 0, 2]]
+        return np.array_equal(here[:, np.lexsort(here)], back[:, np.lexsort(back)])
+
     def thinned(self, chance: float) -> ShuffledPair:
         """The same victim where every other message is sent with this probability only: t is multiplied by it."""
         return ShuffledPair(P0=self.P0, P1=self.P1, t=np.asarray(self.t) * chance)

@@ -54,7 +54,8 @@ def _values(pairs: Sequence[ShuffledPair], n: int, eps: FloatArray, tol: float, 
 
 def pair_losses(pair: ShuffledPair, n: int, ladder: Ladder = FINE) -> PairLosses | None:
     """Atoms of a law whose profile is below that of this pair among n messages; None if nothing is revealed."""
-    right, left = _atoms(pair, n, ladder), _atoms(pair.swapped(), n, ladder)
+    right = _atoms(pair, n, ladder)
+    left = right if pair.symmetric else _atoms(pair.swapped(), n, ladder)
     if right is None or left is None:
         return None
     (x, q), (y, p_left) = right, left

@@ -223,8 +223,10 @@ class SwapCurve(Curve):
         row, kind, laws = self._owner[some], self._types[some], self.members.laws
         law = laws.gap[kind], laws.v[kind], laws.t[kind]
         (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self.limit[row])
+        q = 2.0 + slope**2 * self.members.spread[kind] / self._copies[row]
+        eps = eps + 2.1 / (q**3 * slope)  # moduli in place of real parts, if X is Gaussian, fitted
         worst = largest_of(np.where(self.members.spread[kind] > 0.0, eps, 0.0), row, 1)
-        return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2 + 3e-5), slope[worst])
+        return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2 + 1e-5), slope[worst])
 
 
 @charge("very many symbols on a grid of X", "docs/swap.md, one dominating law")
