@@ -1,4 +1,4 @@
-"""Arrays of n, delta and eps in one question: what counts as one, how bad ones are refused, and their common shape."""
+"""Arrays of n, delta and eps in one question: what counts as an array, how it is validated, and the common shape."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..errors import ParameterError
 #: Several numbers: a list or tuple of them, at any depth, or an array.
 Several = Sequence[Any] | NDArray[Any]
 
-#: Most answers of one call.
+#: The most answers of one call.
 MOST_ANSWERS = 1_000_000
 _MOST_USERS = 10**15
 
@@ -57,7 +57,7 @@ def deltas(values: object) -> NDArray[np.float64]:
 def _numbers(
     name: str, values: object, wanted: str, advice: str, good: Callable[[NDArray[Any]], NDArray[np.bool_]]
 ) -> NDArray[Any]:
-    """An array of good numbers; text, booleans, objects, ragged and empty lists are refused."""
+    """An array of valid numbers; text, booleans, objects, ragged and empty lists are refused."""
     try:
         found = np.asarray(values)
     except (ValueError, TypeError, OverflowError):  # lists of different lengths

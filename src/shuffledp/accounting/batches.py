@@ -163,9 +163,9 @@ class BatchTable(Tabular):
 
     @property
     def _away(self) -> str:
-        """Users who cannot be counted on, in words."""
+        """The users who cannot be counted on, in words."""
         counts = [
-            # rounded down: never more of them than were allowed for
+            # rounded down: never more than were allowed for
             f"up to {count_of(x) if isinstance(x, int) else f'{round_down(100 * x, 6)} %'} of a batch may {what}"
             for x, what in ((self.dropouts, "drop out"), (self.colluding, "collude"))
             if x

@@ -263,7 +263,7 @@ def compare_all(points: Sequence[tuple[Subject, int, float]], *, names: Sequence
     terms = {id(subject): _terms(subject) for subject in {id(s): s for s, _, _ in points}.values()}
     out = []
     for (subject, n, delta), rows, errors in zip(points, known, absent, strict=True):
-        for refusal in errors.values():  # such as more messages than the arithmetic of a bound is proved for
+        for refusal in errors.values():  # for example more messages than a bound is proved for
             if not rows and isinstance(refusal, ParameterError):
                 raise refusal
         reasons = {name: str(errors[name]) for name in names if name in errors}
@@ -273,7 +273,7 @@ def compare_all(points: Sequence[tuple[Subject, int, float]], *, names: Sequence
 
 
 def _terms(subject: Subject) -> dict[str, Any]:
-    """What a Comparison says of a mechanism; its local guarantee where there is one."""
+    """The terms of a Comparison that the mechanism decides, with its local guarantee if there is one."""
     try:
         return dict(subject.facts)
     except BoundNotApplicableError:
@@ -332,7 +332,7 @@ def bound_names(bounds: Iterable[str] | None) -> list[str]:
 
 
 def brief(name: str, why: str) -> str:
-    """A reason without its name and its advice, for a list of reasons."""
+    """A reason without the bound's name and the advice, for a list of reasons."""
     return visible(why.partition(";")[0].removeprefix(f"bound {name!r} ").rstrip("."))
 
 

@@ -1,4 +1,4 @@
-"""Who can be counted on: users who drop out, collude or take part by chance; and how many reports each sends.
+"""Which users can be counted on: some drop out, collude or take part by chance; and how many reports each sends.
 
 *Dropouts and colluders* are a worst case.  The victim hides only among honest users who do take part; what a
 colluder sent is known to the adversary and is subtracted, whatever it was.  delta falls with the number of users, so if
@@ -8,10 +8,11 @@ the values).  Missing users take their blanket messages with them.
 *Participation* is chance: every other user takes part with probability pi, independently of all values.  Let M take
 part; M says nothing about the victim, so before the batch is seen delta = E_M[delta(M)], which for a shuffled pair is
 t multiplied by pi.  This says nothing about the batch actually reached: once its size is known or published, use
-that n with participation = 1 (see :func:`shuffledp.batch_table`).  The victim itself is taken to be present: if not,
-its value is not there to be protected.
+that n with participation = 1 (see :func:`shuffledp.batch_table`).  The victim itself is assumed to be present: if not,
+the batch does not contain its value.
 
-*Several reports* of every user in one batch are k rounds over the same users (numerics/composition/sequential.py).
+If every user sends k reports into one batch, that counts as k rounds over the same users
+(numerics/composition/sequential.py).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .._support.reading.numbers import as_written
 from ..errors import ParameterError
 from .guarantee import TRUST, TRUST_BUT, TRUST_COINS
 
-#: Most reports of one user in a batch.
+#: The most reports of one user in a batch.
 MOST_REPORTS = 10**6
 
 
@@ -93,20 +94,20 @@ class Crowd:
         return self.honest == self.n and self.participation == 1.0
 
     def terms(self) -> Terms:
-        """What a Guarantee says of it."""
+        """The fields of a Guarantee about the crowd."""
         trust = TRUST if self.honest == self.n else TRUST_BUT
         trust += TRUST_COINS if self.participation < 1.0 else ""
         return Terms(dropouts=self.dropouts, colluding=self.colluding, participation=self.participation, trust=trust)
 
 
 def reports(value: object) -> int:
-    """A checked number of reports that every user sends into one batch."""
+    """The number of reports that every user sends into one batch, validated."""
     hint = "it is how many reports every user sends into one batch"
     return check.whole("reports_per_user", value, low=1, high=MOST_REPORTS, hint=hint)
 
 
 def missing(name: str, value: object, n: int) -> int:
-    """Users who are not counted on: a whole number of them, or a share of n below 1, rounded up to users.
+    """How many users cannot be counted on: a whole number, or a share of n below 1, rounded up to users.
 
     Text is read as it is written: "100" or "1e2" are users; "0.05", "1/20" and "5%" are shares.
 

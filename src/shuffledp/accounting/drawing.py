@@ -29,9 +29,9 @@ MOST_CURVES = 6
 
 # -- a comparison: one dot per bound --------------------------------------------------------------------------------
 
-#: What the line at the largest lower bound says.
+#: The label of the line at the largest lower bound.
 _LEAST = "no analysis can claim less"
-#: How a row looks, and what the legend calls it; unsound formulas are hollow.
+#: The look of a row and its words in the legend; unsound formulas are hollow.
 _DOTS: dict[str, dict[str, Any]] = {
     "upper": {"marker": "o", "color": "#0072B2", "label": "upper bound"},
     "lower": {"marker": ">", "color": "#000000", "label": "lower bound"},
@@ -60,7 +60,7 @@ def draw_comparison(
     title += f", {comparison.neighbors}"
     entries = len({row.kind for row in rows}) + (comparison.lower is not None)
     around = figures.wrapped(title, width).count("\n") + math.ceil(entries / columns)
-    # title, legend and axis label need their height however few the rows are
+    # title, legend and axis label need their height even with few rows
     height = 0.165 * len(rows) + max(0.95, 0.75 + 0.165 * around)
     with canvas(title, width, height, ax=ax, labels=labels) as page:
         axes = page.axes
@@ -128,7 +128,7 @@ def draw_sweep(
             values = sweep.epsilon(name) if quantity == "epsilon" else sweep.ratio(name)
             shown = np.ma.masked_where((values.data <= 0.0) | np.isinf(values.data), values)
             drawn.extend(shown.compressed())
-            # staggered markers: curves that coincide are both seen
+            # staggered markers keep coinciding curves visible
             axes.plot(sweep.values, shown, markevery=(i % step, step), **_look(sweep.row(name)))
         if drawn:
             logarithmic(axes, "y", min(drawn), max(drawn))

@@ -21,7 +21,7 @@ from .guarantee import Guarantee, absent
 from .many import lowers
 from .resolve import Resolved
 
-#: Numbers of entries, in C order.
+#: Places of entries, in C order.
 Places = NDArray[np.int64]
 #: Fields with one entry per answer; the others are the same for all.
 _ARRAYS = ("epsilon", "delta", "n", "bound", "evaluated", "members", "dropouts", "colluding", "note")
@@ -29,7 +29,7 @@ _ARRAYS = ("epsilon", "delta", "n", "bound", "evaluated", "members", "dropouts",
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Guarantees(Tabular):
-    """A shuffled batch of n users is (epsilon, delta)-DP, for every entry of some arrays of one shape.
+    """A shuffled batch of n users is (epsilon, delta)-DP, for every entry of arrays of one shape.
 
     ``g[i]`` is the :class:`Guarantee` of one entry (``g[i, j]`` in two dimensions), a slice is a Guarantees again.
 

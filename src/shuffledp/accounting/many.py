@@ -1,4 +1,4 @@
-"""Many resolved questions at once: those whose answers come from families are answered together."""
+"""Many resolved questions at once: those that families answer are answered together."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def attempts(
         if not isinstance(found, ShuffleDPError):
             out |= {i: asked[i].capped(answer, float(targets[i])) for i, answer in zip(rows, found, strict=True)}
     for i, question in enumerate(asked):
-        if i not in out:  # what was not answered together is asked alone
+        if i not in out:  # the questions left over are asked one by one
             out[i] = _tried(partial(question.epsilon, delta=float(targets[i]), tol=tol))
     return [out[i] for i in range(len(asked))]
 
@@ -85,12 +85,12 @@ def _tried(call: Callable[[], T]) -> T | ShuffleDPError:
 
 
 def lowers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, tol: float) -> list[float | None]:
-    """What no analysis of each question can go below, as ``question.lower`` gives it."""
+    """The lower bound of every question, as ``question.lower`` gives it."""
     targets = np.asarray(delta, dtype=np.float64)
     rows = [i for i, q in enumerate(asked) if not isinstance(_tried(partial(_DATASETS, q)), ShuffleDPError)]
     try:
         found = _pooled([asked[i] for i in rows], _DATASETS, targets[rows], tol, "lower")
-    except BoundNotApplicableError:  # not for all of them: one by one
+    except BoundNotApplicableError:  # some have none: ask one by one
         return [question.lower(delta=float(x), tol=tol) for question, x in zip(asked, targets, strict=True)]
     known = dict(zip(rows, found, strict=True))
     return [known[i].epsilon if i in known else None for i in range(len(asked))]
@@ -99,7 +99,7 @@ def lowers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, to
 def log_deltas(asked: Sequence[Resolved], eps: FloatArray, *, tol: float) -> FloatArray:
     """log delta of every question at its eps, as ``question.log_delta`` gives it.
 
-    A question with several eps is asked once, for chords may serve some of them; the others are asked together.
+    A question with several eps is asked once, because chords may answer some of them; all others are asked together.
     """
     out = np.full(len(asked), -np.inf)
     same: dict[int, list[int]] = {}

@@ -146,8 +146,8 @@ def amplify_mixed(
     Notes
     -----
     eps0-LDP alone does not bound the ratio of two users' laws, so ``general`` classes cannot be mixed.  Laplace:
-    users with a larger budget than the victim's have thinner tails and are not counted for it.  Unary encodings of
-    many options hide each other little: the number of ones distinguishes the classes.
+    users with a larger budget than the victim's have thinner tails and do not count.  Unary encodings of many
+    options hide each other little: the number of ones distinguishes the classes.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def amplify_mixed(
 def _smallest(
     sizes: dict[Mechanism, int], crowd: Crowd, delta: float, tol: float
 ) -> dict[Mechanism, tuple[float, str]]:
-    """For every class the smallest eps and its bound; all bounds of all classes are asked together."""
+    """For every class the smallest eps and its bound; all bounds of all classes are evaluated together."""
     known = {m: blanket_candidates(m, sizes, crowd) + swap_candidates(m, sizes, crowd) for m in sizes}
     asked = [candidate for candidates in known.values() for candidate in candidates]
     deltas = np.array([delta * (1.0 - candidate.slack) for candidate in asked])

@@ -1,4 +1,4 @@
-"""One victim among users with other budgets: what all classes sometimes send hides it, or their whole laws do.
+"""One victim among users with other budgets: the common parts of all classes hide it, or their whole laws do.
 
 *Blankets.*  Let w_c(y) = min over inputs x of R_c(x)_y be the blanket of class c, and omega any probability law on the
 reports.  If chance_c omega <= w_c pointwise, every report of class c is a draw of omega with probability chance_c,
@@ -15,8 +15,8 @@ dominate here too, for the same reason.  For GRR and k-subsets all blankets are 
 lost.  Where they are not and the whole laws are small, the blankets of the other classes and the pointwise minimum of
 all normalized blankets are tried as well, over all input pairs, and the smallest eps counts.
 
-*The swap bound* takes the victim's class alone, for what other classes send may be told to the adversary; where the
-whole laws are small, it takes all classes (``numerics/swap/family.py``, ``ClassSet``).
+*The swap bound* uses the victim's class alone, because the adversary may be told what other classes send; where the
+whole laws are small, it uses all classes (``numerics/swap/family.py``, ``ClassSet``).
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from ..numerics.swap.family import Class, ClassSet, Mixed
 from ..numerics.swap.pair import SwapPair
 from .crowd import Crowd
 
-#: Different reports up to which other shapes than the victim's blanket are tried.
+#: Up to this many distinct reports, shapes other than the victim's blanket are tried.
 _FEW_REPORTS = 256
-#: Distinct input pairs up to which the number of draws is mixed exactly; beyond, it is split in two.
+#: Up to this many distinct input pairs the number of draws is mixed exactly; beyond, it is cut in two.
 _FEW_PAIRS = 32
-#: Shapes that are evaluated, of all that are known.
+#: How many of the known shapes are evaluated.
 _SHAPES = 2
-#: Rounding of masses, relative; and in eps where pairs are distinguished to 2^-40 only (numerics/matrix.py).
+#: Relative rounding of masses; and of eps where pairs are only distinguished to 2^-40 (numerics/matrix.py).
 _SLACK, _PAIR_SLACK = 2.0**-46, 2.0**-38
-#: Cells of the laws of all classes, and ordered pairs of the victim's inputs, up to which all classes are taken.
+#: All classes are used up to this many cells of their laws, and this many ordered pairs of the victim's inputs.
 _MOST_CELLS, _MOST_PAIRS = 20_000, 30
 
 
@@ -88,7 +88,7 @@ def blanket_candidates(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Cr
 
 
 def _draws(victim: Mechanism, sizes: dict[Mechanism, int], chances: dict[Mechanism, float], crowd: Crowd) -> Count:
-    """K.  A coin of larger probability is stochastically larger, so at worst the missing have the largest."""
+    """The law of K.  In the worst case the missing users are those with the largest chance."""
     gone, parts = crowd.n - crowd.honest, []
     for mechanism in sorted(sizes, key=lambda m: -chances[m]):
         others = sizes[mechanism] - (mechanism == victim)
@@ -179,10 +179,10 @@ def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     if len(shapes) > 1:
         shapes.append(np.min(shapes, axis=0))
     distinct = {omega.tobytes(): omega / omega.sum() for omega in shapes if omega.sum() > 0.0}
-    nowhere = np.zeros(matrices[victim].shape[1])  # a blanket of nothing: the local guarantee
+    nowhere = np.zeros(matrices[victim].shape[1])  # an empty blanket: only the local guarantee holds
     rows = matrices[victim]
     if all(m.law.inputs_alike for m in classes) and len({_reports_of(m) for m in classes}) == 1:
-        rows = rows[:2]  # relabeling the options makes all pairs alike, and leaves every omega as it is
+        rows = rows[:2]  # relabeling the options maps all pairs to each other and keeps every omega
     return [_over(rows, omega, blankets) for omega in distinct.values() or [nowhere]]
 
 
@@ -216,7 +216,7 @@ def _mixed(pairs: Sequence[ShuffledPair], count: Count) -> tuple[Family, int]:
 
 
 def _reports_of(mechanism: Mechanism) -> Any:
-    """How its reports are written: equal where two mechanisms send the same ones."""
+    """How its reports are encoded: equal if two mechanisms send the same reports."""
     codec = mechanism.codec if isinstance(mechanism, Randomizer) else None
     return replace(codec, scratch=0) if is_dataclass(codec) and not isinstance(codec, type) else id(mechanism)
 
@@ -245,7 +245,7 @@ def _matrix_of(mechanism: Mechanism) -> FloatArray:
 def swap_candidates(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd) -> list[Candidate]:
     """The swap bound among the victim's own class and among all classes, where they apply."""
     found = []
-    users = sizes[victim] - (crowd.n - crowd.honest)  # in the worst case all that are missing are of this class
+    users = sizes[victim] - (crowd.n - crowd.honest)  # in the worst case all missing users belong to this class
     with contextlib.suppress(BoundNotApplicableError):
         if users >= 1:
             found.append(Candidate("swap", victim.law.swap().thinned(crowd.participation), users))

@@ -1,4 +1,4 @@
-"""The one path from a question to its answer: mechanism, bound and crowd are resolved once, and then asked.
+"""The one path from a question to its answer: mechanism, bound and crowd are resolved once, then evaluated.
 
 :func:`resolve` gives a :class:`Resolved`: the mechanism as the honest users run it, the bound, its family, how many
 users are honest, and the local guarantee that caps every upper bound.  amplify, profile, compare, batch tables,
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 #: What may be passed where a mechanism is expected.
 MechanismLike = Mechanism | ShuffledPair | str
-#: Lower bounds from datasets, all others on one value or, among few users, any: no analysis can go below them.
+#: Lower bounds from datasets in which all others hold one value or, with few users, any: no analysis can beat them.
 _DATASETS, _EVERY_DATASET = BOUNDS["constant-dataset-lower"], BOUNDS["exact"]
-#: Share of delta from which probabilities that were left out matter for eps.
+#: Probabilities that were left out affect eps if they exceed this share of delta.
 _DECIDES = 1e-3
 _UNLISTED = "looser, because nothing states what the other users may hold (see docs/extending.md, _lists_every_type)"
-#: Specs whose subjects are kept, at most.
+#: The most specs whose subjects are kept.
 _MOST_KEPT = 64
 _kept: dict[str, Subject] = {}
 
@@ -87,7 +87,7 @@ class Subject:
 
     @cached_property
     def datasets(self) -> Family:
-        """Datasets for lower bounds: those in which all others hold one value and, of a small matrix, all."""
+        """Datasets for lower bounds: those in which all others hold one value and, for a small matrix, all datasets."""
         constant = self.family(_DATASETS)
         try:
             every = self.family(_EVERY_DATASET)
@@ -95,7 +95,7 @@ class Subject:
             return constant
         if not isinstance(every, EveryCrowd):
             return constant
-        from ..numerics.participation import Best  # it loads scipy, which other questions can do without
+        from ..numerics.participation import Best  # it imports scipy, which other questions do not need
 
         return Best(constant, every)
 
@@ -106,7 +106,7 @@ class Subject:
 
     @cached_property
     def left_out(self) -> float:
-        """Probability that the law, as given, leaves out."""
+        """The probability that the given law leaves out."""
         return self.mechanism.law.left_out
 
     @cached_property
@@ -149,7 +149,7 @@ class Resolved:
 
     def __init__(self, asked: Subject, left: Subject, bound: Bound, crowd: Crowd) -> None:
         self.asked, self.left, self.bound, self.crowd, self.n = asked, left, bound, crowd, crowd.honest
-        # Chance participation thins the family; the local bound counts on nobody, so nothing changes for it.
+        # Random participation thins the family; the local bound relies on nobody and does not change.
         self._several = crowd.reports_per_user > 1
         self._shared: Resolved | None = None
         chance = (self._several or crowd.participation < 1.0) and bound.name != "local"
@@ -173,7 +173,7 @@ class Resolved:
         return of_all if self.crowd.participation == 1.0 else of_all.thinned(self.crowd.participation)
 
     def share(self, other: Resolved) -> None:
-        """Use the families of a question about the same users' mechanism, bound and participation."""
+        """Reuse the families of a question with the same mechanism, bound and participation."""
         if other is not self and not self._several:
             self._shared = other
 
@@ -232,7 +232,7 @@ class Resolved:
         return self._log_delta(eps, tol)
 
     def _log_delta(self, eps: FloatArray, tol: float) -> FloatArray:
-        value, below = np.full(eps.shape, -np.inf), ~(eps >= self.cap)  # from there on nothing is asked: delta is 0
+        value, below = np.full(eps.shape, -np.inf), ~(eps >= self.cap)  # beyond the cap delta is 0
         if below.any():
             value[below] = self.family.log_delta(eps[below], n=self.n, tol=tol, side=self.bound.side)
         return self.capped_log_delta(value, eps)
@@ -247,14 +247,14 @@ class Resolved:
         return _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap
 
     def lower(self, *, delta: float, tol: float) -> float | None:
-        """An eps that no analysis of this mechanism and crowd can go below; None where nothing is known."""
+        """An eps that no analysis of this mechanism and crowd can beat; None where nothing is known."""
         try:
             return self.datasets.epsilon(n=self.n, delta=delta, tol=tol, side="lower").epsilon
         except BoundNotApplicableError:
             return None
 
     def lower_beside(self, epsilon: float, *, delta: float, tol: float) -> float | None:
-        """The lower bound that stands beside an upper one, and never above it."""
+        """The lower bound to show beside an upper one, never above it."""
         found = self.lower(delta=delta, tol=tol)
         return None if found is None else min(found, epsilon)
 
@@ -283,7 +283,7 @@ class Resolved:
         )
 
     def terms(self) -> dict[str, Any]:
-        """What a Guarantee says that does not depend on delta."""
+        """The fields of a Guarantee that do not depend on delta."""
         return {
             "sound": self.bound.sound,
             "kind": self.bound.side,
@@ -299,7 +299,7 @@ class Resolved:
         return {**facts, "local_epsilon": _of_reports(facts["local_epsilon"], self.crowd)}
 
     def must_hold(self, purpose: str) -> Resolved:
-        """Itself if the bound is a guarantee; nothing else may be used for this ``purpose`` (words after "to")."""
+        """Itself if the bound is a guarantee; otherwise refuse it for this ``purpose`` (words after "to")."""
         if self.bound.side == "upper" and self.bound.sound:
             return self
         why = "a lower bound" if self.bound.side == "lower" else "not proved"
@@ -310,7 +310,7 @@ class Resolved:
 
 
 def resolve(mechanism: MechanismLike | Subject, bound: str, crowd: Crowd) -> Resolved:
-    """Everything that a question about a mechanism, a bound and a crowd needs, found once.
+    """Everything that a question about a mechanism, a bound and a crowd needs, looked up once.
 
     Examples
     --------
@@ -325,8 +325,8 @@ def resolve(mechanism: MechanismLike | Subject, bound: str, crowd: Crowd) -> Res
 def subject_of(mechanism: MechanismLike | Subject) -> Subject:
     """The subject of a question, however it was named; those of specs that read no file are kept.
 
-    Mechanisms never change, so that the same spec may always mean the same object.  A class of somebody else may be
-    registered again with another meaning, and a file may be written again, so neither is kept.
+    Mechanisms never change, so one spec may always mean the same object.  A class of somebody else may be registered
+    again with another meaning, and a file may be rewritten, so neither is kept.
     """
     if isinstance(mechanism, Subject):
         return mechanism

@@ -1,7 +1,7 @@
-"""Equal rounds over the same users: the profile of one of them, and what several cost together.
+"""Equal rounds over the same users: the profile of one round, and the cost of several together.
 
-The calibration asks for equal rounds only; different ones are the accountant's (composing/), which samples the same
-profiles, so that both give the same eps.
+Calibration needs equal rounds only; the accountant (composing/) handles different ones.  It samples the same profiles,
+so both give the same eps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .crowd import Crowd
 from .many import curves
 from .resolve import MechanismLike, Resolved, Subject, resolve, subject_of
 
-#: Most rounds that are counted.
+#: The most rounds.
 MOST_ROUNDS = 10**9
 #: Relative accuracy of the eps of a single round.
 _ACCURACY = 1e-4
@@ -33,8 +33,8 @@ class Rounds:
 
     Attributes
     ----------
-    one : what is paid ``cost`` times: one round, or a part of it where users send several reports
-    cost : how many times one user's value is put at stake
+    one : what is composed ``cost`` times: one round, or one report of it where users send several
+    cost : how many times one user's value is exposed
 
     Examples
     --------
@@ -85,7 +85,7 @@ def must_be_separate(crowd: Crowd) -> None:
 
 
 def count_of(value: object) -> int:
-    """A checked number of rounds."""
+    """The number of rounds, validated."""
     return check.whole("count", value, low=1, high=MOST_ROUNDS, hint="it is the number of rounds")
 
 

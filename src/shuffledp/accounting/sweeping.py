@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: What may be swept over eps0: a spec without eps0, a mechanism with a field eps0, or a function of eps0.
 Sweepable = MechanismLike | Callable[[float], MechanismLike]
 _MOST_POINTS = 10_000
-#: Points that are computed together where progress is shown.
+#: Points that are computed together while progress is shown.
 _TOGETHER = 64
 
 
@@ -101,7 +101,7 @@ class Sweep(Tabular):
     def ratio(self, bound: str) -> np.ma.MaskedArray[Any, np.dtype[np.float64]]:
         """How many times shuffling divides the local budget: local eps / eps; masked where either is unknown.
 
-        It is also masked where eps is 0 or both are infinite, where a ratio says nothing.
+        It is also masked where eps is 0 or both are infinite, because a ratio is meaningless there.
         """
         return _masked([_factor(point, row) for point, row in zip(self.points, self._column(bound), strict=True)])
 
@@ -261,7 +261,7 @@ def sweep(
     names, tol, make = bound_names(bounds), check.tolerance(tol), _maker(mechanism, eps0)
     values: list[float] = []
     terms: list[tuple[Subject, int, float]] = []
-    subjects: dict[int, Subject] = {}  # one for every mechanism, so that its families are built once
+    subjects: dict[int, Subject] = {}  # one subject per mechanism, so that its families are built once
     listed: Any = given[variable]
     if not 1 <= len(listed) <= _MOST_POINTS:
         raise ParameterError(
@@ -346,7 +346,7 @@ def _common(specs: Sequence[str]) -> str:
 
 
 def _factor(point: Comparison, row: Row | None) -> float | None:
-    """The local budget over the eps of a row; None where that says nothing."""
+    """The local budget divided by the eps of a row; None where the ratio is meaningless."""
     local = point.local_epsilon
     return None if row is None or local is None or row.epsilon == 0.0 or math.isinf(local) else local / row.epsilon
 

@@ -63,7 +63,7 @@ def _of_class(cls: type[Mechanism], given: dict[str, Any], n: int, unknown: str 
 
 
 def _of_mechanism(mechanism: Mechanism, n: int, unknown: str | None) -> Unknown:
-    """The parameter is replaced, everything else is kept; where parts share a budget, it is replaced in all of them."""
+    """Replace the parameter and keep everything else; where parts share a budget, replace it in all of them."""
     shared = mechanism._shared_budget()
     if shared is not None:
         check.one_of("parameter to solve for", unknown or shared.name, [shared.name])
@@ -94,7 +94,7 @@ def _fields(cls: type[Mechanism]) -> list[str]:
 
 
 def _messages(cls: type[Mechanism]) -> list[str]:
-    """The parameters of which one says how many blanket messages there are."""
+    """The parameters that can each state how many blanket messages there are."""
     return [name for name, parameter in tunable(cls).items() if parameter.role == "messages"]
 
 
@@ -108,7 +108,7 @@ def _of_file(cls: type[Mechanism], before: tuple[str, ...], text: str) -> Mechan
 
 
 def _given(cls: type[Mechanism], spec: str, text: str, fixed: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a spec with one left out, and of keywords; unknown and repeated ones are refused."""
+    """The parameters of a spec with one left out, and of keywords; unknown and repeated ones are refused."""
     fields = _fields(cls)
     given = dict(fixed)
     for part in (p for p in text.split(",") if p.strip()):
@@ -130,7 +130,7 @@ def _given(cls: type[Mechanism], spec: str, text: str, fixed: dict[str, Any]) ->
 
 
 def _choose(cls: type[Mechanism], given: list[str], unknown: str | None) -> str:
-    """The tunable parameter that is not given; among numbers of messages, by default the first."""
+    """The tunable parameter that is not given; among several numbers of messages, the first by default."""
     names, messages = list(tunable(cls)), _messages(cls)
     if not names:
         raise _nothing_to_solve(cls)

@@ -58,8 +58,8 @@ def calibrate(
     local guarantee holds without any shuffling.
 
     A setting left to the mechanism (k of subset and privset, l of local-hash, w of wheel, cap of privunit, the blocks
-    of hadamard) is chosen as well: for every value on its own eps rises with eps0, and the value whose largest eps0 has
-    the smallest predicted error (variance of the estimate, averaged over the items) is frozen in the result.
+    of hadamard) is chosen as well: for each value eps rises with eps0, and the value whose largest eps0 has the
+    smallest predicted error (variance of the estimate, averaged over the items) is frozen in the result.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def users_needed(
     mechanism, bound, tol, reports_per_user : as in :func:`~shuffledp.amplify`; the bound must be a guarantee
     epsilon : the target, > 0
     delta : a number in (0, 1), or a rule "c/n" with c < 1; then delta shrinks as n grows, and the answer is *a* number
-        of users that meets the target while one user less does not
+        of users that meets the target while one user fewer does not
     dropouts, colluding, participation : as in :func:`~shuffledp.amplify`; n counts all users who are asked
     count : rounds over the same n users, which meet the target together
 
@@ -196,7 +196,7 @@ def users_needed(
 
 
 def _fewest(dropouts: float | str, colluding: float | str) -> int:
-    """The smallest number of users of whom one can be counted on."""
+    """The smallest n with which at least one user can be counted on."""
 
     def short(n: int) -> float:
         return 1.0 - (n - missing("dropouts", dropouts, n) - missing("colluding", colluding, n))
@@ -226,7 +226,7 @@ def delta_needed(
 ) -> float:
     """The smallest delta at which n shuffled reports are (epsilon, delta)-DP: the privacy profile, rounded up.
 
-    0 where epsilon is no less than the local guarantee.  tol is the relative accuracy of delta, upward (that of one
+    It is 0 where epsilon is at least the local guarantee.  tol is the relative accuracy of delta, upward (that of one
     round); reports_per_user, dropouts, colluding and participation are those of :func:`~shuffledp.amplify`; ``count``
     rounds over the same users are composed as by :class:`~shuffledp.Accountant`.
 
@@ -257,7 +257,7 @@ def delta_needed(
     if value == -math.inf:
         return 0.0
     least = math.exp(value)
-    return max(least * (1.0 + 2.0**-50), math.nextafter(least, 1.0))  # subnormal numbers round up, too
+    return max(least * (1.0 + 2.0**-50), math.nextafter(least, 1.0))  # subnormal numbers are rounded up too
 
 
 def _target(epsilon: object) -> float:

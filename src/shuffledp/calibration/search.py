@@ -1,7 +1,7 @@
 """Searches over the settings of a mechanism: the largest that is still private enough, and the best of several.
 
-Many settings are looked at in one pass, as rows of one question; what they show says where one setting is to be
-confirmed.  Nothing here is trusted with privacy: :func:`largest` returns a point at which its own test passed.
+Many settings are evaluated in one pass, as rows of one question; the results say where to confirm a single setting.
+Privacy does not depend on this search: :func:`largest` returns a point at which its own test passed.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 _STEPS = 120
 #: Range of plausible slopes of an excess over its coordinate.
 _FLATTEST, _STEEPEST = 0.02, 1e12
-#: Most passes over several points, points of a polynomial, and how much farther each pass reaches.
+#: The most passes over several points, the most points of a polynomial, and how much farther each pass reaches.
 _PASSES, _DEGREE, _FARTHER = 12, 5, 4.0
-#: Errors within the factor of the best may hide a better one nearby.
+#: An error within this factor of the best may have a better one nearby.
 _NEARLY = 1.05
-#: Settings within these factors count as equal: near the best one the error changes by the square of that.
+#: Settings within these factors count as equal: near the best one the error changes quadratically.
 _CLOSE, _CLOSE_WHOLE = 1.02, 1.002
 
 
 class Crossing(NamedTuple):
-    """Where an excess is about to become positive, its slope there, and within which reach it does, if it jumps."""
+    """Where an excess becomes positive, its slope there, and, if it jumps, how far the place may be off."""
 
     u: float
     slope: float
@@ -35,10 +35,10 @@ Crossings = Generator[list[float], list[float], Crossing | None]
 
 
 def crossing(*, low: float, high: float, start: float, reach: float, window: float, slope: float = 0.5) -> Crossings:
-    """Where an excess that rises with u crosses 0, to within the window; None if nowhere.
+    """Where an excess that rises with u crosses 0, to within the window; None if it does not.
 
-    It asks for the excess at one or two points at once, ``start`` first, with steps of at most ``reach`` times 4, 16,
-    ... until there is a bracket, and interpolates.  :func:`together` answers many such searches in common passes.
+    It asks for the excess at one or two points at a time, ``start`` first, with steps of at most ``reach`` times 4, 16,
+    ... until it has a bracket, and interpolates.  :func:`together` runs many such searches in common passes.
     """
     seen: dict[float, float] = {}
     fresh, passing = [start], low
@@ -70,7 +70,7 @@ def crossing(*, low: float, high: float, start: float, reach: float, window: flo
 
 
 def _interpolated(seen: dict[float, float]) -> tuple[float, float, float]:
-    """Where the excess is 0, how far that may be off, and the slope (0 if unknown): u as a polynomial in the excess."""
+    """Where the excess is 0, its error, and the slope (0 if unknown), from u as a polynomial in the excess."""
     finite = sorted(((y, u) for u, y in seen.items() if math.isfinite(y)), key=lambda p: abs(p[0]))[:_DEGREE]
     ordered = [u for _, u in sorted(finite)]
     if len(finite) < 2 or ordered != sorted(set(ordered)) or len({y for y, _ in finite}) < len(finite):
@@ -94,9 +94,9 @@ def together(
     ask: Callable[[list[tuple[int, float]]], Sequence[float]],
     hopeless: Callable[[dict[int, float]], set[int]] | None = None,
 ) -> list[Crossing | None]:
-    """The results of several searches; ``ask`` gives the excess at pairs (number of the search, u), in one call.
+    """The results of several searches; one call of ``ask`` gives the excess at pairs (number of the search, u).
 
-    ``hopeless`` says after each pass, from the estimates so far, which searches may end with these.
+    After each pass ``hopeless`` says, from the estimates so far, which searches may stop with their estimates.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def largest(
         previous = (u, y) if math.isfinite(y) else previous
         aim = u - math.copysign(min(abs(y + 0.5 * window) / slope, reach), y)
         reach *= 2.0
-        halving = step % 2 == 1 and failing - passing > 0.5 * width  # the secants do not shrink the bracket
+        halving = step % 2 == 1 and failing - passing > 0.5 * width  # the secants hardly shrink the bracket
         width = failing - passing if step % 2 == 1 else width
         if passed and failed and (halving or not passing < aim < failing):
             chord = (failing - passing) * (least + 0.5 * window) / (least - most)
@@ -192,7 +192,7 @@ def best_of_range(
     start: float,
     ratio: float = 2.0,
 ) -> float:
-    """:func:`best_in_passes` of an ``error(s, limit)`` that looks at one setting; no limit is set."""
+    """:func:`best_in_passes` of an ``error(s, limit)`` for one setting at a time, without a limit."""
 
     def errors(settings: list[float]) -> list[float]:
         return [error(s, math.inf) for s in settings]
@@ -239,7 +239,7 @@ def best_in_passes(
 
 
 def _grid(low: float, high: float, whole: bool, points: int) -> list[float]:
-    """Geometric, ends included; all whole numbers where they are few."""
+    """A geometric grid with both ends, or all whole numbers if they are few."""
     if whole and high - low < max(points, 8):
         return list(range(int(low), int(high) + 1))
     grid = [low, *np.geomspace(low, high, points)[1:-1].tolist(), high]

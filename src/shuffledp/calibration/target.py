@@ -25,11 +25,11 @@ from .unknowns import Unknown, row_of
 
 #: The longest first steps of a search, from a guess and from an interpolated root.
 _REACH, _SURE = 0.5, 1e-3
-#: Settings with errors this much above the best are not looked at more closely, by a first guess and by a good one.
+#: Settings whose error exceeds the best by this factor are dropped: by a first guess, and by a good one.
 _FIRST_LOOK, _NEARLY = 2.0, 1.05
 #: Relative accuracy of eps where settings are compared.
 _ALIKE = 1e-3
-#: Where eps jumps, the value that is solved for is found to this relative accuracy.
+#: Where eps jumps, the unknown is found to this relative accuracy.
 _JUMP = 1e-8
 #: The coarsest relative accuracy of delta.
 _COARSE = 0.02
@@ -39,7 +39,7 @@ _COARSE = 0.02
 class Target:
     """The target that ``amplify`` must confirm: eps at most ``epsilon``; ``start`` is where the last search ended.
 
-    With ``count`` rounds it is the accountant that must confirm it.
+    With several rounds the accountant must confirm it.
     """
 
     crowd: Crowd
@@ -57,7 +57,7 @@ class Target:
 
     @cached_property
     def single(self) -> Target:
-        """About what one round may cost: where searches begin, and what settings are chosen for."""
+        """The approximate target of one round, from which searches start and for which settings are chosen."""
         if self.count == 1:
             return self
         once = epsilon_of(mu_of(self.epsilon, self.delta) / math.sqrt(self.count), self.delta)
@@ -113,7 +113,7 @@ class Target:
         return unknown.make(value)
 
     def _dealt_out(self, unknown: Unknown) -> Unknown:
-        """In whole numbers, where several reports of a user share messages of which no part can be dealt out."""
+        """A whole number of messages where several reports of a user share them, since a message cannot be divided."""
         if self.crowd.reports_per_user == 1 or unknown.role != "messages" or unknown.whole:
             return unknown
         try:
@@ -134,7 +134,7 @@ class Target:
         return None if found is None else found.u
 
     def crossing(self, unknown: Unknown) -> Crossing | None:
-        """The same with the slope there, from settings that are looked at together."""
+        """The same with its slope, from settings that are evaluated together."""
         found = self._crossings([unknown], [self._guess(unknown) if self.start is None else self.start], self.tol)[0]
         if found is not None:
             self.start = found.u
@@ -176,7 +176,7 @@ class Target:
         known = [question for question in asked if question is not None]
         try:
             found = iter(log_deltas(known, np.full(len(known), at), tol=rtol).tolist())
-        except (ParameterError, BoundNotApplicableError):  # of some of them: one by one
+        except (ParameterError, BoundNotApplicableError):  # some are refused: ask one by one
             if len(asked) == 1:
                 return [math.inf]
             return [y for question in asked for y in self._looks([question], tol)]
@@ -184,7 +184,7 @@ class Target:
         return [math.inf if question is None else scaled(next(found)) - level for question in asked]
 
     def setting(self, free: FreeSetting) -> float:
-        """The setting whose loosest mechanism has the smallest predicted error; all of a grid are asked together."""
+        """The setting whose loosest mechanism has the smallest predicted error; a whole grid is evaluated together."""
         known: dict[float, float] = {}
 
         def errors(settings: list[float]) -> list[float]:
@@ -229,7 +229,7 @@ class Target:
             value = self.likely_budget
         elif unknown.role == "flip":
             value = min(2.0 / (self.n * self._noise), 0.5 * unknown.private)
-        elif unknown.role == "noise":  # of numbers in [0, 1], a part of the range of others
+        elif unknown.role == "noise":  # a number in [0, 1], or a share of the range
             value = 1e-6 * unknown.private / math.sqrt(self.n * self._noise)
         else:
             value = 4.0 / self._noise / (1 if unknown.whole else self.n)
@@ -275,7 +275,7 @@ def in_words(eps: float) -> str:
 
 
 def _or_inf(call: Callable[[], float]) -> float:
-    """Outside the range of a mechanism or of a bound nothing is private enough."""
+    """Infinity outside the range of a mechanism or a bound, where nothing is private enough."""
     try:
         return call()
     except (ParameterError, BoundNotApplicableError):

@@ -17,7 +17,7 @@ from ..mechanisms.parameters import Parameter, Role, declared
 
 Make = Callable[[float], Mechanism]
 
-#: The smallest flip probability and the most blanket messages, per user and in all, that are tried.
+#: The smallest flip probability to try, and the most blanket messages, per user and in total.
 _LEAST_FLIP = 1e-12
 _MOST_MESSAGES, _MOST_TOTAL = 1e9, 1e15
 
@@ -81,7 +81,7 @@ def flip(name: str, make: Make, *, low: float, top: float) -> Unknown:
 def messages(name: str, make: Make, *, n: int, low: float, high: float) -> Unknown:
     """Blanket messages per user (or their mean, where their number is random), u = -log(1 + n messages).
 
-    With more of them their number is stochastically larger, and eps smaller.
+    More of them make the number of messages stochastically larger, and eps smaller.
     """
     most = min(_MOST_MESSAGES, _MOST_TOTAL / n, high)
     return Unknown(name, "messages", make, most, low, lambda m: -math.log1p(n * m), lambda u: math.expm1(-u) / n)
@@ -114,7 +114,7 @@ def tunable(cls: type[Mechanism]) -> dict[str, Parameter]:
 def named(cls: type[Mechanism], name: str, make: Make, given: dict[str, Any], n: int) -> Unknown:
     """The parameter of that name of a mechanism, whose other parameters are ``given``.
 
-    Bad ones are refused by the mechanism, in its own words, when the most private one is made.
+    The mechanism itself refuses bad ones, when its most private setting is made.
     """
     parameter = declared(cls)[name]
     low, high = parameter.limits(_Given(cls, {key: value for key, value in given.items() if key != name}))
@@ -136,13 +136,13 @@ def named(cls: type[Mechanism], name: str, make: Make, given: dict[str, Any], n:
 
 
 def row_of(free: FreeSetting, value: float) -> Unknown:
-    """The mechanisms with this value of a free setting: their eps0 is what is left to find."""
+    """The mechanisms with this value of a free setting; only their eps0 is left to find."""
     low, high = free.budgets(value)
     return budget("eps0", lambda eps0: free.make(value, eps0), low=low, high=high)
 
 
 class _Given:
-    """Stands for a mechanism of which some parameters are known: each is checked when a limit asks for it."""
+    """A stand-in for a mechanism with some known parameters; each is checked when a limit asks for it."""
 
     def __init__(self, cls: type[Mechanism], given: dict[str, Any]) -> None:
         self._parameters, self._given = declared(cls), given

@@ -10,9 +10,9 @@ positive terms are those up to a threshold.  It is a maximum of straight lines i
 the largest one of a line.  The other direction is the same with k and m exchanged, so the truth for n users is the
 maximum of D(k, n-1-k) over k = 0, ..., n-1.
 
-What is proved about that maximum: D(k, m) falls with k and with m (an adversary who is told a report is only
-stronger), so k in [k1, k2] costs at most D(k1, n-1-k2).  The block of k that costs most is halved next, until it
-contains one k or is no worse than a dataset that was evaluated, or until there were enough of them.
+What is proved about that maximum: D(k, m) falls with k and with m, because showing the adversary one more report can
+only make it stronger.  So every k in [k1, k2] costs at most D(k1, n-1-k2).  The block of k with the largest bound is
+halved next, until it holds one k, is no worse than an evaluated dataset, or enough blocks were evaluated.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ from .participation import Best, Sides, Split
 from .swap.family import SwapSet
 from .swap.pair import among
 
-#: Beyond, the datasets are not searched.
+#: With more users the datasets are not searched.
 MOST_USERS = 10**7
-#: Users whose report does not depend on their value, from which on the swap bound is better (measured: 6,000).
+#: Expected reports that do not depend on the value, from which on the swap bound is better (measured: 6,000).
 SUPERSEDED = 15_000.0
-#: k that a search starts from: the worst one is usually among the first few, or in the middle for eps near 0.
+#: A search starts from this many first k: the worst is usually among them, or in the middle for eps near 0.
 _FIRST = 8
-#: Blocks that are evaluated for one eps, for each of many, and, where they are cheap, this many divided by n.
+#: Blocks to evaluate for one eps, the fewest for several eps, and, where blocks are cheap, their number times n.
 _BLOCKS, _FEWEST_BLOCKS, _BLOCKS_TIMES_N = 1536, 512, 2**23
-#: A search is for deltas above the first; below the second, what windows leave out matters.
+#: Deltas below the first are not searched; below the second, what windows leave out matters.
 _ASKED, _RELIABLE = 1e-25, 1e-35
 #: Eps that are evaluated at once.
 _AT_ONCE = 64
 
-#: What a dataset (k, m) costs: an eps at delta, or delta at some eps.
+#: The cost of a dataset (k, m): its eps at delta, or its delta at some eps.
 Cost = Callable[[int, int], FloatArray]
 
 
 class Lines:
-    """rise - (E - 1) fall for every s: D_E is the largest of them, from above or from below."""
+    """rise - (E - 1) fall for every s: D_E is the largest of these lines, here rounded up or down."""
 
     def __init__(self, rise: FloatArray, fall: FloatArray, nudge: float) -> None:
         self._rise, self._fall, self._nudge = rise, fall, nudge
@@ -118,7 +118,7 @@ def cover(n: int, above: Cost, below: Cost, tol: float) -> tuple[FloatArray, Flo
     most = max(_BLOCKS // max(sure.size, 1), _FEWEST_BLOCKS, min(_BLOCKS_TIMES_N // n, 4 * n))
     while blocks and evaluated < most:
         _, low, high, cost = heapq.heappop(blocks)
-        excess = _excess(cost, sure, tol)  # it only shrinks as more datasets are evaluated
+        excess = _excess(cost, sure, tol)  # it only shrinks as datasets are evaluated
         if excess <= 0.0:
             settled = np.maximum(settled, cost)
         elif blocks and -excess > blocks[0][0]:
@@ -136,7 +136,7 @@ def cover(n: int, above: Cost, below: Cost, tol: float) -> tuple[FloatArray, Flo
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def _excess(cost: FloatArray, sure: FloatArray, tol: float) -> float:
-    """How far a cost is above what is sure, as a logarithm, at the worst place whose delta anybody asks for."""
+    """log of the largest ratio of a cost to what is sure, over the eps whose delta is above _ASKED."""
     above = (cost > sure * (1.0 + tol)) & (cost > _ASKED)
     return float(np.max(np.where(above, np.log(cost / np.maximum(sure, _ASKED)), 0.0), initial=0.0))
 
@@ -146,9 +146,9 @@ class ExactCounts(OneByOne):
 
     ``side="upper"`` bounds the maximum over all datasets and is never above the blanket; ``side="lower"`` is the
     exact divergence of the worst dataset that was evaluated, never below the constant ones.  Up to EVERY_K users
-    both are the truth to rounding.  Up to MOST_USERS they meet to tol, or to two percent or so in
-    eps (which may be a factor of two in a small delta) where the search was stopped.  Beyond, and where the search
-    would be stopped too early, the upper side is the smaller of the blanket and the swap bound.
+    both are the truth to rounding.  Up to MOST_USERS they agree to tol, or to about two percent in eps where the search
+    was stopped (which may be a factor of two in a small delta).  Beyond, and where the search would be stopped too
+    early, the upper side is the smaller of the blanket and the swap bound.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class ExactCounts(OneByOne):
         self._known = Sides(Best(self._blanket, SwapSet([among(held, self._blanket)])), self._constant)
 
     def _searched(self, n: int, side: Side) -> bool:
-        """Whether the datasets are searched; a search that is stopped early is above the swap bound."""
+        """Whether the datasets are searched; a search that must stop early would end above the swap bound."""
         blankets = n * 2.0 / (1.0 + math.exp(self.eps0)) if self.eps0 < 700.0 else 0.0
         return n <= MOST_USERS and (side == "lower" or blankets <= SUPERSEDED)
 

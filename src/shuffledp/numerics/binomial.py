@@ -1,9 +1,9 @@
-"""Binomial and Poisson laws that are accurate at any n: probabilities, tails, and windows of numbers that matter.
+"""Binomial and Poisson laws, accurate at any n: probabilities, tails, and windows of the numbers that matter.
 
 Differences of log-gammas lose 4e-7 at n = 1e8; Loader's form (C. Loader, "Fast and accurate computation of binomial
 probabilities", 2000) writes a probability as Stirling corrections and deviances, every one of them small and computed
-without cancellation.  A window is built by the ratios of neighboring masses, outward from the mode, and divided by its
-sum: no special function, and every mass has a small *relative* error, however far in the tail it is.
+without cancellation.  A window is built from the ratios of neighboring masses, outward from the mode, and divided by
+its sum: this takes no special function, and every mass has a small *relative* error, even far out in the tail.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .search import smallest_whole
 
 #: Binomial windows leave out at most this log-probability on either side.
 LOG_LEFT_OUT = -110.0
-#: Poisson windows reach this many deviations from the mean, and this many numbers further above it.
+#: Poisson windows reach this many deviations to either side of the mean, and this many numbers further above it.
 _DEVIATIONS, _MORE = 12.0, 60
 _EXACT_CORRECTION = np.array(
     [0.0] + [math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - 0.5 * math.log(2 * math.pi) for k in range(1, 16)]
@@ -61,7 +61,7 @@ def log_term(k: FloatArray, mean: float) -> FloatArray:
 
 
 def log_multinomial(counts: IntArray | FloatArray, n: int, t: FloatArray) -> FloatArray:
-    """log Mult(n; t, 1 - sum t) at each row of counts (the rest of the n draws is "nothing")."""
+    """log Mult(n; t, 1 - sum t) at each row of counts; the remaining draws of n are "nothing"."""
     counts = np.asarray(counts, dtype=np.int64)
     table = np.column_stack([counts, n - counts.sum(axis=1)])
     means = n * np.append(t, max(0.0, 1.0 - float(np.sum(t))))
@@ -86,7 +86,7 @@ def log_tail_bound(n: int, t: float, k: float) -> float:
 
 
 def first_rare(n: int, t: float) -> int:
-    """The smallest k >= 1 with (the bound on) log Pr[Bin(n, t) >= k] at most LOG_LEFT_OUT; n + 1 if none is.
+    """The smallest k >= 1 whose bound on log Pr[Bin(n, t) >= k] is at most LOG_LEFT_OUT; n + 1 if there is none.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def first_rare(n: int, t: float) -> int:
     """
     mean, least = n * t, -LOG_LEFT_OUT
     start = mean + least / 3.0 + math.sqrt(least * least / 9.0 + 2.0 * least * mean * (1.0 - t))  # Bernstein's k
-    for _ in range(3):  # Newton's steps stay above the root
+    for _ in range(3):  # Newton steps stay above the root
         if not mean < start < n:
             break
         odds = start * (1.0 - t) / ((n - start) * t) if t > 0.0 else math.inf
@@ -107,7 +107,7 @@ def first_rare(n: int, t: float) -> int:
 
 
 class Window(NamedTuple):
-    """A law on start, start + 1, ...: its masses given that it is there, and a bound on the chance that it is not."""
+    """A law on start, start + 1, ...: its masses, conditioned on the window, and a bound on Pr[outside]."""
 
     start: int
     mass: FloatArray
@@ -128,7 +128,7 @@ def ends_of_poisson(mean: float) -> tuple[int, int]:
 def binomial(size: int, odds: float) -> Window:
     """Bin(size, p) with p = odds/(1 + odds).
 
-    A mass is a product of at most as many ratios as the window is long, each right to 5 roundings and that of the odds.
+    A mass is a product of at most as many ratios as the window is long; each is right to 6 roundings, one of the odds.
 
     Examples
     --------
@@ -163,8 +163,8 @@ def poisson(mean: float) -> Window:
 def outside_window(open_ends: int | None) -> float:
     """The probability of all numbers that a window leaves out.
 
-    A binomial one leaves out e^LOG_LEFT_OUT at every open end (one more in the exponent is for its rounding).  A
-    Poisson one (None): e^-72 below, and Pr[> mean + 12 sqrt(mean) + 60] < 1e-30 for every mean.
+    A binomial window leaves out e^LOG_LEFT_OUT at every open end; adding 1 to the exponent covers its rounding.  A
+    Poisson window (None) leaves out e^-72 below, and Pr[> mean + 12 sqrt(mean) + 60] < 1e-30 above, for every mean.
     """
     return 2e-30 if open_ends is None else math.exp(LOG_LEFT_OUT + 1.0) * open_ends
 

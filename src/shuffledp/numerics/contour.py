@@ -6,8 +6,8 @@ For any c > 0, with z = c + iy, M(z) = E exp(zX) and independent Gaussian noise 
     E[(S + sZ)_+] = (1/pi) Integral_0^inf Re[ M(z)^n exp(s^2 z^2 / 2) / z^2 ] dy.
 
 Dither only raises E[(S)_+] (Jensen).  The trapezoid sum of step h over all nodes equals sum_k g(2 pi k/h) with g(x) =
-e^(cx) E[(S - x)_+] >= 0 (Poisson summation), so that a coarse step only raises it too.  What else is charged, and what
-the lower value gives up, is in the functions below, one for each error.
+e^(cx) E[(S - x)_+] >= 0 (Poisson summation), so a coarse step only raises it too.  Every other error, and what a lower
+value subtracts for dither and step, has its own function below.
 
 The event that nobody sends any symbol puts a point mass at S = 0, which adds nothing to E[(S)_+] but would cost
 dither; it is removed exactly.
@@ -27,7 +27,7 @@ from .rows import ULP, chunks, take_rows
 
 
 class Finer(NamedTuple):
-    """How many times finer than usual the dither and the step of every row are; or what part of delta each costs."""
+    """By row: how many times finer than usual the dither and the step are; or the part of delta that each costs."""
 
     dither: FloatArray
     step: FloatArray
@@ -42,7 +42,7 @@ class Sum(NamedTuple):
     at: Tilt
     s: FloatArray  # dither
     h: FloatArray  # step
-    last: FloatArray  # number of the last node that may be evaluated
+    last: FloatArray  # the last node that may be evaluated
     cut: FloatArray  # nodes below e^-cut of the peak are bounded, not evaluated
 
     @property
@@ -56,7 +56,7 @@ class Sum(NamedTuple):
         return np.asarray(np.exp(self.n * (np.log1p(-np.minimum(self.t.sum(axis=1), 1.0)) - self.at.log_m)))
 
 
-@np.errstate(all="ignore")  # overflow shows as inf or NaN: no claim is made then
+@np.errstate(all="ignore")  # an overflow becomes inf or NaN, for which nothing is claimed
 def log_delta(
     x: FloatArray, t: FloatArray, n: FloatArray, rtol: FloatArray, side: Side, c: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
@@ -68,7 +68,7 @@ def log_delta(
     at = tilt(x, t, saddle(x, t, n, c))
     idle = x.max(axis=1) <= 0.0
     value, open_ = np.full(len(x), np.nan), np.arange(len(x))
-    # a sum over few points, none of them near 0, needs far less dither than a Gaussian one: begin coarsely
+    # begin coarsely: the dither costs little where the sum has few points, none of them near 0
     finer = Finer(np.sqrt(np.minimum(rtol / tuning.FIRST_DITHER, 1.0)), np.ones(len(x)))
     for _ in range(tuning.REFINEMENTS):
         whole = place(x[open_], t[open_], n[open_], take_rows(at, open_), rtol[open_], finer)
@@ -86,7 +86,7 @@ def log_delta(
         if not loose.size:
             break
         wide, coarse = (np.maximum(part[loose] / rtol[open_[loose]], 1.0) for part in cost)
-        wide = np.maximum(np.minimum(wide, 16.0), 1.2 * np.sqrt(wide))  # of heavy points, and of a Gaussian sum
+        wide = np.maximum(np.minimum(wide, 16.0), 1.2 * np.sqrt(wide))  # for heavy points, and for a Gaussian sum
         finer = Finer(finer.dither[loose] * wide, finer.step[loose] * np.sqrt(np.minimum(coarse, 16.0)))
         open_ = open_[loose]
     value = np.where(idle, -np.inf, value)
@@ -96,7 +96,7 @@ def log_delta(
 def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArray, finer: Finer | None = None) -> Sum:
     """Dither, step and last node for which dither and aliases cost about rtol; every choice is sound.
 
-    That holds where S is nearly Gaussian; where it has heavy points or a long tail they must be ``finer``.
+    This holds where S is nearly Gaussian; where S has heavy points or a long tail, both must be ``finer``.
     """
     c, variance = at.c, n * at.variance
     cut, digits = tuning.MARGIN - np.log(rtol), 3.5 - np.log(rtol)
@@ -113,7 +113,7 @@ def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArra
 
 
 def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """log of the upper or the lower value of every row, and what part of it dither and step cost, without roundings."""
+    """log of the upper or the lower value of every row, and the parts of it that dither and step cost."""
     x, n, at, s, h = whole.x, whole.n, whole.at, whole.s, whole.h
     c, nothing = at.c, whole.nothing
     row, number = blocks(whole.last)
@@ -169,9 +169,9 @@ def peak_rounding(whole: Sum) -> FloatArray:
 
 @charge("rounding of M(c)^n in Chernoff's bound", "docs/proofs.md, Lemma 9")
 def chernoff(whole: Sum) -> FloatArray:
-    """(x)_+ <= e^(cx)/(e c), so that delta <= M(c)^n/(e c n); every e^(cx) carries |cx| + 1 roundings, the sum a few.
+    """(x)_+ <= e^(cx)/(e c), so delta <= M(c)^n/(e c n); every e^(cx) carries |cx| + 1 roundings, the sum a few.
 
-    It needs no sum over nodes, whose roundings may be worth more than delta next to the limit.
+    No sum over nodes is needed; near the limit its roundings may exceed delta.
     """
     power = whole.at.c[:, None] * whole.x
     grown = np.exp(power)
@@ -182,7 +182,7 @@ def chernoff(whole: Sum) -> FloatArray:
 
 @charge("nodes of the trapezoid sum that are not evaluated", "docs/proofs.md, Lemma 8")
 def unevaluated_nodes(whole: Sum, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What they can add, in units of the peak, to the sum and to the sum of z^2 F/c^2 (without h/pi).
+    """An upper value of what they add, in units of the peak, to the sum and to the sum of z^2 F/c^2 (without h/pi).
 
     Beyond the last node the integrand is at most exp(-s^2 y^2/2), and up to pi/range(X) also exp(-(2/pi^2) n Var y^2);
     sums over falling bounds are at most their first term and an integral.  Skipped blocks hold at most ``last`` nodes,

@@ -1,6 +1,6 @@
 """Random numbers of messages: sums of independent binomials and Poissons, and their laws rounded to buckets.
 
-A law rounded down is stochastically smaller, which is what an upper bound on delta needs; rounded up, a lower bound.
+An upper bound on delta needs a stochastically smaller law, so it rounds numbers down; a lower bound rounds them up.
 The tails are kept: they are rounded to the smallest or largest possible number.
 """
 
@@ -23,10 +23,10 @@ from .pair import FloatArray, IntArray, Side
 UNLIMITED = -1
 _NO_END = 2**62
 _SMALLEST = 2.0**-1022
-#: Parts up to this length are built number by number, where there are several.
+#: Where there are several parts, those up to this length are built number by number.
 _LONGEST = 2**21
-#: Cells for the sum of all parts but the longest, cells for all where the longest is longer, and the least width of the
-#: latter: rounding a number by a relative r moves eps by about r/2.
+#: Cells for the sum of all parts but the longest; cells for all parts if the longest exceeds that length; and the least
+#: width of the latter, because rounding a number by a relative r moves eps by about r/2.
 _CELLS, _COARSE_CELLS, _FINEST = 6144, 512, 3e-8
 #: Buckets on either side of the mean, how far they reach in deviations, and how fast they widen.
 _BUCKETS, _REACH, _WIDEN = 48, 12.0, 4.0
@@ -56,7 +56,7 @@ class Count(NamedTuple):
 
     @property
     def most(self) -> int:
-        """The largest value (if there is none, a number beyond all that occur)."""
+        """The largest value; if there is none, a number above all that occur."""
         sizes = [size for size, _ in self.parts]
         return _NO_END if UNLIMITED in sizes else self.fixed + sum(sizes)
 
@@ -76,7 +76,7 @@ class Count(NamedTuple):
         return math.sqrt(sum(c if size == UNLIMITED else size * c * (1.0 - c) for size, c in self.parts))
 
     def simplified(self) -> Count:
-        """The same law without empty parts, parts of equal chance joined; parts of chance 1 are fixed."""
+        """The same law: empty parts removed, parts of equal chance joined, parts of chance 1 made fixed."""
         sure = sum(size for size, chance in self.parts if size > 0 and chance >= 1.0)
         sizes: dict[float, int] = {}
         for size, chance in self.parts:
@@ -94,10 +94,10 @@ class Count(NamedTuple):
 class Distribution:
     """Pr[count <= k], bounded from above (``up``, a law rounded down) or from below (a law rounded up).
 
-    One part: by its distribution function.  Several: Pr[A + B <= k] = sum_a Pr[A = a] Pr[B <= k - a], where B is the
-    part that varies most and A the sum of the others, whose values are rounded to multiples of one number where there
-    are too many of them (and those of B where even they are).  Every term is positive, so that the error is relative,
-    also in the tails.
+    A single part uses its distribution function.  Several use Pr[A + B <= k] = sum_a Pr[A = a] Pr[B <= k - a], where B
+    is the part that varies most and A the sum of the others.  If A has too many values, they are rounded to multiples
+    of one number; so are those of B if B has too many.  Every term is positive, so the error is relative, even in the
+    tails.
     """
 
     def __init__(self, count: Count, *, up: bool) -> None:
@@ -115,7 +115,7 @@ class Distribution:
             self._others = _sum_of([_in_cells(part, self._unit * self._stride, up) for part in others])
         self._alone = not others
         self._left_out = 0.0 if self._alone else self._others.left_out + self._law.left_out
-        #: how far a value is moved by rounding, at most
+        #: the farthest that rounding moves a value
         self.moved = (len(others) + 1) * (self._unit * self._stride - 1)
 
     def at(self, k: IntArray) -> FloatArray:
@@ -123,7 +123,7 @@ class Distribution:
         return np.where(np.asarray(k) >= self._count.most, 1.0, self.inside(k))
 
     def inside(self, k: IntArray) -> FloatArray:
-        """The same, but only for values that were moved by at most :attr:`moved`: it may stay below 1 throughout."""
+        """The same without the tail that is rounded further than :attr:`moved`, so it may never reach 1."""
         k = np.asarray(k, dtype=np.int64)
         flat = k.reshape(-1) - self._count.fixed
         value = (_cdf(*self._part, flat) if self._alone else self._summed(flat)).reshape(k.shape)
@@ -136,7 +136,7 @@ class Distribution:
         top = k // self._unit - self._law.start - stride * self._others.start  # index in ``total`` beside the least A
         out = np.zeros(k.size)
         for i, here in enumerate(top.tolist()):
-            # A up to ``full`` leave room for every B of the window; from ``stop`` on there is room for none
+            # for A below ``full`` every B of the window fits; from ``stop`` on none does
             full = min(max(-(-(here - total.size + 1) // stride), 0), mass.size)
             stop = min(max(here // stride + 1, full), mass.size)
             rest = total[here - (stop - 1) * stride : here - full * stride + 1 : stride] if stop > full else total[:0]
@@ -149,9 +149,9 @@ def cumulative_error(value: FloatArray, left_out: float, *, up: bool) -> FloatAr
     """A bound on Pr[count <= k].
 
     A binomial or Poisson distribution function is right to a relative 1e-6 (scipy 1.17: to 4e-8 at sizes up to 1e15 and
-    to 1e-9 at means up to 1e14), sums of products of masses to far less.  What windows leave out is added above, and
-    below no mass of theirs counts.  Values below the smallest normal double have no relative accuracy, or are 0: this
-    double is added or taken off as well.
+    to 1e-9 at means up to 1e14), sums of products of masses to far less.  What windows leave out is added to an upper
+    value and counts nothing in a lower one.  Values below the smallest normal double have no relative accuracy, or are
+    0, so this double is added or subtracted as well.
     """
     if up:
         return np.asarray(np.minimum(value * (1.0 + 1e-6) + (left_out + _SMALLEST), 1.0))
@@ -191,9 +191,9 @@ def _in_cells(part: Part, width: int, up: bool) -> Window:
     first, last = start // width, -(-stop // width)
     ends = np.arange(first, last + 1, dtype=np.int64) * width
     total = _cdf(*part, ends - 1 if up else ends)
-    if up:  # what is below the window is left out, what is above it counts as its end
+    if up:  # below the window is left out, above it counts as its end
         return Window(first, np.append(np.diff(total), 1.0 - total[-1]), float(total[0]))
-    return Window(first, np.diff(total, prepend=0.0), 0.0)  # what is above the window does not count
+    return Window(first, np.diff(total, prepend=0.0), 0.0)  # above the window nothing counts
 
 
 def _sum_of(laws: Sequence[Window]) -> Window:
@@ -205,7 +205,7 @@ def _sum_of(laws: Sequence[Window]) -> Window:
 
 
 def _cdf(size: int, chance: float, k: IntArray) -> FloatArray:
-    """Pr[Bin(size, chance) <= k] (of a Poisson number if unlimited), in the form whose argument is not rounded."""
+    """Pr[Bin(size, chance) <= k], or of a Poisson number if unlimited, in the form whose argument is not rounded."""
     if size == UNLIMITED:
         value = np.where(k < 0, 0.0, gammaincc(np.maximum(k, 0) + 1.0, chance))
         return np.asarray(np.maximum.accumulate(value))
@@ -250,7 +250,7 @@ def grid(mean: float, spread: float, least: int, most: int, half: int) -> IntArr
 
 
 def edges(count: Count | Blend, tol: float) -> IntArray:
-    """Bucket edges from least to top, close enough for a relative accuracy ``tol`` of eps if _BUCKETS are enough.
+    """Bucket edges from least to top, as close as a relative accuracy ``tol`` of eps needs, up to _BUCKETS a side.
 
     Rounding M by a relative r moves eps by about r/2.
     """
@@ -264,9 +264,9 @@ def edges(count: Count | Blend, tol: float) -> IntArray:
 
 @charge("a number of messages that is rounded to an edge", "docs/proofs.md, Lemma 15")
 def bucket_masses(distribution: Callable[[IntArray], FloatArray], at: IntArray, side: Side) -> FloatArray:
-    """The masses of a law rounded to edges: down for an upper bound (the last takes the rest), up for a lower one.
+    """The masses of a law rounded to edges: down for an upper bound (the last edge takes the rest), up for a lower one.
 
-    Upper: M in [edge, next edge) counts as edge; lower: M in (edge before, edge] does.
+    In an upper bound M in [edge, next edge) counts as edge, in a lower one M in (previous edge, edge].
     """
     total = np.append(distribution(at[1:] - 1), 1.0) if side == "upper" else distribution(at)
     return np.diff(total, prepend=0.0)
@@ -291,9 +291,9 @@ def buckets(count: Count | Blend, side: Side, tol: float) -> tuple[IntArray, Flo
 def present(n: int, chance: float, count: Callable[[int], Count], side: Side, tol: float) -> Count | Blend:
     """The number of messages of the victim and of those of n - 1 others who take part; count(u) is that of u users.
 
-    A user who sends several messages sends all of them or none: thinning every message on its own would have the same
-    mean with less spread, and delta would come out too small.  So the number is a mixture over U ~ Bin(n-1, chance),
-    rounded to bucket edges, unless every user sends at most one message: then the law is a Count again, exactly.
+    A user who sends several messages sends all of them or none.  Thinning every message on its own would keep the mean
+    but reduce the spread, and delta would come out too small.  So the number is a mixture over U ~ Bin(n-1, chance),
+    rounded to bucket edges; only if every user sends at most one message is the law exactly a Count again.
     """
     own, all_ = count(1), count(n)
     if side == "lower" and all_.simplified().parts:

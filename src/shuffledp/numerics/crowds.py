@@ -5,9 +5,9 @@ row matters).  With the victim's report, whose law is a or b, the histogram h of
 
     D_E(a || b) = sum_h (sum_j (a_j - E b_j) g(h - e_j))_+ .
 
-The truth is the maximum over ordered pairs of rows and over crowds.  Crowds of m + 1 users arise from those of m by one
-more user, whose row is at least as far down as the last one: sorted by their last rows, they are beginnings of the list
-of the crowds of m users.  Histograms are sorted in the same way.
+The truth is the maximum over ordered pairs of rows and over crowds.  A crowd of m + 1 users is one of m users and one
+more, whose row is not above those of the others.  Sorted by its last row, the list of crowds of m + 1 users is a
+sequence of pieces, each a beginning of the list for m users.  Histograms are sorted in the same way.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .ledger import charge
 from .pair import ENTRY, FloatArray, IntArray, Side
 from .symmetry import distinct_rows, exact, merged_columns, representatives
 
-#: Laws have this total instead of 1, so that none of their entries that matters is below what a float can hold.
+#: Laws have this total instead of 1, so that no entry that matters underflows.
 _TOTAL = 2.0**900
-#: What entries below that may add to any delta; and the largest eps that is evaluated.
+#: What entries that underflow may add to any delta; and the largest eps that is evaluated.
 _UNDERFLOW, _LARGEST_EPS = 2.0**-1000, 600.0
-#: Relative room in delta in which crowds are not told from the worst one, and the first step in eps.
+#: Crowds whose delta is within this relative distance of the worst one are not evaluated; the first step in eps.
 _ROOM, _STEP = 1e-11, 2.0**-46
 #: Eps that are evaluated at once.
 _AT_ONCE = 256
@@ -138,11 +138,11 @@ class EveryCrowd(OneByOne):
 
     @property
     def quick(self) -> bool:
-        """There are few crowds, and most of them are discarded for many eps at once."""
+        """Yes: there are few crowds, and most are discarded for many eps at once."""
         return True
 
     def _few(self, n: int) -> bool:
-        """Whether the work is small: terms of all crowds, growing to n - 1 users, and of all pairs among them."""
+        """Whether building the laws of all crowds of n - 1 users, and summing all pairs over them, is little work."""
         if n > tuning.EVERY_K or not self._pairs:
             return False
         (d, k), pairs = self.rows.shape, len(self._pairs)
@@ -152,7 +152,7 @@ class EveryCrowd(OneByOne):
     def _error(self, n: int) -> float:
         """Twice what :func:`weights` needs, where each of K columns adds to the roundings of every user.
 
-        They are one of a sum of k <= K terms, one where proportional columns are merged, and two of the sampler.
+        These are one for a sum of k <= K terms, one for merging proportional columns, and two for the sampler.
         """
         return 2.0 * n * float(ENTRY + self._alike + (4.0 * self._columns + 8.0) * 2.0**-53)
 
@@ -196,7 +196,7 @@ class EveryCrowd(OneByOne):
                     fall = self._deltas(n, columns, np.array([eps]), side, slopes=True)[0]
                     ahead = float(((value[more] - delta) / np.maximum(fall, _UNDERFLOW)).max())
                     eps = min(max(math.log1p(math.expm1(eps) + ahead), eps + step), _LARGEST_EPS)
-                elif side == "lower" and eps - step > last:  # too far, by rounding
+                elif side == "lower" and eps - step > last:  # a step went too far, by rounding
                     eps -= step
                 else:
                     break

@@ -22,7 +22,7 @@ class Values(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """About where every row meets its delta, and about -d log delta/d eps there; nothing rests on it."""
+    """About where every row meets its delta, and about -d log delta/d eps there; soundness does not rest on it."""
 
     epsilon: FloatArray
     slope: FloatArray
@@ -32,15 +32,15 @@ class Curve(ABC):
     """Rows of functions log delta(eps); the true ones are convex in e^eps and fall.
 
     ``side`` says which way errors are charged.  By row: ``limit`` is an eps from which on delta is 0, ``floor`` is at
-    most delta at eps -> inf, and ``spread`` is about the variance that eps grows with: rows of a larger one are looked
-    at first.
+    most delta at eps -> inf, and ``spread`` approximates the variance that eps grows with: rows with a large spread
+    are evaluated first.
     """
 
     side: Side
     limit: FloatArray
     floor: FloatArray
     spread: FloatArray
-    #: How many rows of one question may be evaluated; for the others their screens count.
+    #: How many rows of one question may be evaluated; the others count with their cheap bounds.
     most_evaluated: int = 10**9
 
     @abstractmethod
@@ -63,7 +63,7 @@ class Curve(ABC):
         return np.zeros(eps.size)
 
     def screen(self, eps: FloatArray, level: FloatArray) -> FloatArray:
-        """Cheap upper values of log delta that need not be sharp where they are at most ``level``."""
+        """Cheap upper values of log delta; where they are at most ``level`` they need not be sharp."""
         return self.crude(eps)
 
 
@@ -111,7 +111,7 @@ class PairCurve(Curve):
         x, exposed = laws.at(eps, self.side)
         value, slope = np.full(eps.size, -np.inf), np.zeros(eps.size)
         growth = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), self.side))
-        uses = np.bincount(self._keys)[self._keys]  # a table that many rows use may be larger
+        uses = np.bincount(self._keys)[self._keys]  # a table may be larger if many rows use it
         most = np.minimum(tuning.COUNTS_OF_A_USE * (uses + 1), tuning.MOST_COUNTS)
         few = self._counts <= 2.0 * most
         for i in np.flatnonzero(few).tolist():
@@ -132,7 +132,7 @@ class PairCurve(Curve):
         return Values(np.where(eps >= self.limit, -np.inf, value), slope)
 
     def _many(self, rows: IntArray, x: FloatArray, eps: FloatArray, rtol: FloatArray) -> Values:
-        """On the contour, except where few draws are expected, whose exact part is close enough."""
+        """On the contour, except where few draws are expected and their exact part is close enough."""
         laws = self.laws if rows.size == self.limit.size else take_rows(self.laws, rows)
         value, slope, doubt = np.full((3, rows.size), np.inf)
         if self.side == "upper":
@@ -166,7 +166,7 @@ class PairCurve(Curve):
 def _with_exposed(
     value: FloatArray, slope: FloatArray, exposed: FloatArray, laws: Laws, x: FloatArray, *, upper: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Symbols that only the victim sends add to delta; below, Jensen's E[(mean X)_+] >= (E X)_+ may say more."""
+    """Add the symbols that only the victim sends; Jensen's E[(mean X)_+] >= (E X)_+ may raise a lower value."""
     if not upper:
         value = np.fmax(value, np.log(np.maximum((x * laws.t).sum(axis=1), 0.0)) - 1e-12)
     whole = np.logaddexp(value, np.log(exposed))
@@ -174,7 +174,7 @@ def _with_exposed(
 
 
 def _slope(x: FloatArray, laws: Laws, eps: FloatArray, c: FloatArray) -> FloatArray:
-    """E c n times the tilted mean of v: that of the saddle-point approximation."""
+    """The slope of the saddle-point approximation: E c n times the tilted mean of v."""
     weight = laws.t * np.exp(c[:, None] * x)
     mass = weight.sum(axis=1) + 1.0 - laws.t.sum(axis=1)
     return np.asarray(np.exp(eps) * c * laws.n * (weight * laws.v).sum(axis=1) / mass)
@@ -186,7 +186,7 @@ def saddle_guess(
 ) -> tuple[Guess, FloatArray]:
     """eps by the saddle-point approximation with its first correction, and the abscissa there.
 
-    Newton's steps in c and in eps go together; the result is good to 1e-5 for many users.
+    Every iteration takes a Newton step in c and one in eps; the result is good to 1e-5 for many users.
     """
     sigma = np.sqrt((t * gap * gap).sum(axis=1) / n)
     most = np.minimum(limit, tuning.LARGEST_EPSILON)
@@ -213,7 +213,7 @@ def saddle_guess(
         third = n * (m3 - 3.0 * m1 * m2 + 2.0 * m1**3) - 4.0 / c**3
         fourth = n * (m4 - 4.0 * m1 * m3 - 3.0 * m2**2 + 12.0 * m1**2 * m2 - 6.0 * m1**4) + 12.0 / c**4
         curl = np.clip(fourth / (8.0 * bend**2) - 5.0 * third**2 / (24.0 * bend**3), -0.5, 0.5)
-        q = c * c * bend  # what is left of the correction if X is Gaussian, fitted
+        q = c * c * bend  # the last term is fitted to what the correction misses for a Gaussian X
         value = n * np.log(total) - 2.0 * np.log(c) - 0.5 * pull * pull / bend - 0.5 * np.log(2.0 * np.pi * bend)
         excess = value + np.log1p(curl) - 5.0 / (q * q * (q + 13.3 + 50.0 / q + 3800.0 / q**3)) - target
         slope = np.exp(eps) * c * n * (weight * v).sum(axis=1)
@@ -224,12 +224,12 @@ def saddle_guess(
         new = np.where(good, eps + excess / slope, np.nan)
         new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
         done = (np.abs(new - eps) <= 3e-4 * eps) & (np.abs(pull) <= 1e-3 * np.sqrt(bend))
-        # a row that is settled stays as it is: its guess does not depend on the other rows
+        # a settled row stays as it is, so that its guess does not depend on the other rows
         eps, fall = np.where(settled, eps, new), np.where(good & ~settled, slope, fall)
         c = np.where(np.isfinite(step) & ~settled, step, c)
         settled |= done
         if settled.all():
             break
-        stuck = high - low <= 1e-3 * high  # the approximation moves while c settles: open the bracket again
+        stuck = high - low <= 1e-3 * high  # the root moves while c settles: open the bracket again
         low, high = np.where(stuck, 0.0, low), np.where(stuck, most, high)
     return Guess(np.maximum(eps, 1e-17), fall), np.ones(eps.size) if c is None else c

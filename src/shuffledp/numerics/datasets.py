@@ -8,11 +8,11 @@ from .family import PairSet
 from .pair import TINY, FloatArray, ShuffledPair, two_counts
 from .symmetry import distinct_rows
 
-#: Datasets that are kept: of matrices with at most this many entries, and of larger ones.
+#: Matrices up to this many entries keep the second number of datasets, larger ones the third.
 _FEW_ENTRIES, _MANY_KEPT, _FEW_KEPT = 4096, 24, 8
-#: Inputs up to which all pairs are compared, and up to which only the best few are, for every x*.
+#: Up to the first number of inputs all pairs are compared for every x*; up to the second, the best few.
 _FEW_INPUTS, _MANY_INPUTS, _BEST = 8, 64, 8
-#: Products of this size are not worth a second thread, whose waiting would cost more than it saves.
+#: Products of this size are computed in one thread: waiting for a second one would cost more than it saves.
 _STRIP = 2**18
 
 
@@ -62,7 +62,7 @@ def _most_telling(rows: FloatArray) -> list[ShuffledPair]:
 
 
 def _largest(score: FloatArray) -> list[int]:
-    """Places of a table that are compared: all of a small one, the largest, or the largest and its mirror image."""
+    """Places of the table to compare: all of a small one, the few largest, or the largest one and its mirror image."""
     d = len(score)
     if d <= _FEW_INPUTS:
         return list(range(d * d))

@@ -20,7 +20,7 @@ from .pair import FloatArray, IntArray
 
 #: Relative error of a multinomial probability in Loader's form (binomial.py).
 ENTRY_ERROR = 4e-12
-#: About how many deviations wide the window of a count is.
+#: Approximate half-width of the window of a count, in deviations.
 _WIDE = math.sqrt(-2.0 * LOG_LEFT_OUT)
 
 
@@ -72,7 +72,7 @@ def about(t: FloatArray, n: FloatArray) -> FloatArray:
 
 
 def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float, most: int) -> Table | None:
-    """The table of one law; None if it had more than ``most`` count vectors."""
+    """The table of one law; None if it would have more than ``most`` count vectors."""
     live = t > 0.0
     mass = np.append(t[live], max(1.0 - float(t.sum()), 0.0))
     gap, v = np.append(gap[live], 0.0), np.append(v[live], 0.0)
@@ -100,7 +100,7 @@ def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float, most: int) ->
 
 
 def _listing(low: list[int], high: list[int], limit: int) -> IntArray | None:
-    """All vectors of counts between these; the last entries bound their sum.  None if they are too many."""
+    """All vectors of counts between ``low`` and ``high``, whose last entries bound the sum; None if too many."""
     rows, total = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
     for least, most in zip(low[:-1], high[:-1], strict=True):
         sizes = np.maximum(np.minimum(most, high[-1] - total) - least + 1, 0)

@@ -1,7 +1,7 @@
 """Families: one analysis of one mechanism, whose delta is the largest over its members at every eps separately.
 
 A family answers many questions at once, one per row; a single question is a table of one row.  The worst member may
-change with eps, n and direction, so that none is fixed in advance.
+change with eps, n and direction, so none is fixed in advance.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ EVERY = 10**9
 class Answer(NamedTuple):
     """An eps, and how many of the members had to be evaluated for it.
 
-    ``members`` are those of one analysis, the named one where several were compared: of a matrix, all ordered pairs of
-    different inputs, whether a law stands for many of them or not.
-    ``note`` says "looser, because ..." where a quick bound stands in for a slow one; a Guarantee prints it.
+    ``members`` counts those of one analysis, the named one where several were compared.  For a matrix it counts all
+    ordered pairs of different inputs, even where one law stands for many of them.
+    ``note`` says "looser, because ..." where a quick bound replaces a slow one; a Guarantee prints it.
     ``bound`` names the analysis that gave the answer, where several were compared.
     """
 
@@ -57,7 +57,7 @@ class Family(ABC):
     def epsilons_below(
         cls, most: FloatArray, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
     ) -> list[Answer]:
-        """The same, where an upper eps above ``most`` is of no use and may be any larger number."""
+        """The same, except that an upper eps above ``most`` may be any larger number: another analysis beats it."""
         return cls.epsilons(families, n=n, delta=delta, tol=tol, side=side)
 
     @classmethod
@@ -83,11 +83,11 @@ class Family(ABC):
 
     @property
     def quick(self) -> bool:
-        """Whether a profile may be sampled at many eps: each costs little, or all of them little more than one."""
+        """Whether a profile may be sampled at many eps: each is cheap, or all together cost little more than one."""
         return self.pairs(tuning.FEW_LAWS) is not None
 
     def laws(self, most: int) -> Sequence[ShuffledPair | SwapPair] | None:
-        """What a proof has to cover: the shuffled pairs, or the victim pairs of a swap bound; None as for pairs."""
+        """What a proof must cover: the shuffled pairs, or the victim pairs of a swap bound; None as in ``pairs``."""
         return self.pairs(most)
 
     def thinned(self, chance: float) -> Family:
@@ -100,7 +100,7 @@ class Family(ABC):
 
 
 class OneByOne(Family):
-    """A family that answers one question at a time, and the values of one curve together."""
+    """A family that answers one question at a time, but all values of one curve together."""
 
     @abstractmethod
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
@@ -187,7 +187,7 @@ class PairSet(Listed):
         self._members = tuple(dict.fromkeys(pairs)) if len(pairs) > 1 else tuple(pairs)
 
     def among(self, n: float) -> Sequence[ShuffledPair]:
-        """The members among n users; a mechanism may see them differently among few."""
+        """The members among n users; a mechanism may have other members among few users."""
         return self._members
 
     @classmethod
@@ -278,12 +278,12 @@ class Smallest(Family):
     def log_deltas(
         cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
     ) -> FloatArray:
-        """The best of all analyses at every eps; one that a quick look shows to be clearly larger is not evaluated."""
+        """The best of all analyses at every eps; one that a coarse value shows to be clearly larger is left out."""
         best = np.full(eps.size, np.inf if side == "upper" else -np.inf)
         for k in range(max(len(family.families) for family in families)):
             rows = np.array([i for i, family in enumerate(families) if k < len(family.families)])
             parts = [list(families[i].families.values())[k] for i in rows.tolist()]
-            if k and side == "upper":  # whatever is left out here, the others hold
+            if k and side == "upper":  # leaving one out is sound: the others hold
                 look = log_deltas(parts, eps[rows], n=n[rows], tol=tuning.GLANCE, side=side)
                 near = np.flatnonzero(look <= best[rows] + tuning.CLEARLY)
                 rows, parts = rows[near], [parts[i] for i in near.tolist()]

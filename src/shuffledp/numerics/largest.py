@@ -16,10 +16,10 @@ from .solve import solve
 def largest_epsilons(
     owner: IntArray, curve: Curve, log_delta: FloatArray, n: FloatArray, tol: float, most: FloatArray
 ) -> tuple[FloatArray, IntArray, np.ndarray]:
-    """Solve the likeliest member of every question; the others are compared with it at its eps, and solved if above.
+    """Solve the likeliest member of every question, compare the others at its eps, and solve those that exceed delta.
 
-    A member that is at most delta at some eps is so at every larger one, and needs no further look.  Also returned: how
-    many were evaluated, and whether eps was raised because too many could not be distinguished from the largest one.
+    A member whose delta is small enough at some eps is settled for every larger eps.  Also returned: how many members
+    were evaluated, and whether eps was raised because too many could not be distinguished from the largest one.
     An upper eps above ``most`` may be any larger number.
     """
     looser = np.zeros(n.size, dtype=bool)
@@ -29,9 +29,9 @@ def largest_epsilons(
     np.maximum.at(top, owner, curve.limit)
     np.maximum.at(widest, owner, score)
     likely = score >= tuning.ENOUGH_SPREAD * widest[owner]
-    if not upper:  # any subset of the members is a lower bound
+    if not upper:  # any subset of the members gives a lower bound
         left = likely | (n[owner] < tuning.MANY_USERS)
-    # few likely members are solved together: that takes less time than to compare them
+    # solving a few likely members together is faster than comparing them
     chosen = np.flatnonzero(likely) if owner.size <= tuning.AT_ONCE else _leaders(owner, score, 1)
     least = np.zeros(chosen.size)
     while chosen.size:
@@ -47,7 +47,7 @@ def largest_epsilons(
             break
         at, beyond = best, np.zeros(0, dtype=np.int64)
         if upper:
-            at = np.maximum(best, np.minimum(root * (1.0 + 0.25 * tol), top))  # settles near ties
+            at = np.maximum(best, np.minimum(root * (1.0 + 0.25 * tol), top))  # settles members that nearly tie
             np.maximum.at(best, owner[left], at[owner[left]])
             beyond = _screen(owner, curve, left, score, at, log_delta)
         chosen = _exceeding(owner, curve, left, score, at, log_delta, evaluated, tol)
@@ -61,9 +61,9 @@ def largest_epsilons(
 def _screen(
     owner: IntArray, curve: Curve, left: np.ndarray, score: FloatArray, eps: FloatArray, log_delta: FloatArray
 ) -> IntArray:
-    """Leave only members that cheap bounds at eps do not settle, and of these only as many as may be evaluated.
+    """Leave only members that cheap bounds at eps do not settle, and no more of them than may be evaluated.
 
-    The others are returned.
+    Those beyond that number are returned.
     """
     rows = np.flatnonzero(left)
     level = log_delta[owner[rows]]
@@ -77,9 +77,10 @@ def _screen(
 def _raise(
     owner: IntArray, curve: Curve, rows: IntArray, score: FloatArray, eps: FloatArray, log_delta: FloatArray
 ) -> np.ndarray:
-    """Raise eps until cheap bounds settle all of these rows, and say whose eps that is.
+    """Raise eps until cheap bounds settle all of these rows, and say which questions were raised.
 
-    By how much: log delta is about proportional to the square of eps.  Where nothing is known it becomes the limit.
+    The step assumes that log delta is proportional to the square of eps.  Where a bound is infinite, eps becomes the
+    limit.
     """
     raised, limit = np.zeros(eps.size, dtype=bool), np.zeros(eps.size)
     np.maximum.at(limit, owner[rows], curve.limit[rows])
@@ -104,9 +105,9 @@ def _exceeding(
     evaluated: IntArray,
     tol: float,
 ) -> IntArray:
-    """Of every question one member above delta at its eps, if there is any: members are looked at, the likeliest first.
+    """For every question one member above delta at its eps, if there is one; the likeliest are evaluated first.
 
-    A first look is quick; members it does not settle are evaluated again, as finely as in the solver.
+    The first evaluation is coarse; members that it does not settle are evaluated again, as finely as in the solver.
     """
     found: list[IntArray] = [np.empty(0, dtype=np.int64)]
     searched, size = np.ones(eps.size, dtype=bool), tuning.AT_ONCE
@@ -145,7 +146,7 @@ def largest_values(owner: IntArray, curve: Curve, eps: FloatArray, tol: float) -
         lead[_leaders(owner[rows], score, size)] = True
         chosen, at_first = rows[lead], size in (1, owner.size)
         part = curve.take(chosen)
-        if not at_first:  # of later ones few are near the largest
+        if not at_first:  # few of the later ones come near the largest
             glance = part.at(eps[owner[chosen]], np.full(chosen.size, max(tuning.GLANCE, tol))).log_delta
             near = np.flatnonzero(glance > best[owner[chosen]])
             chosen, part = chosen[near], part.take(near)
@@ -156,7 +157,7 @@ def largest_values(owner: IntArray, curve: Curve, eps: FloatArray, tol: float) -
             score = curve.take(rows).screen(eps[owner[rows]], best[owner[rows]])
         open_ = score > best[owner[rows]]
         rows, score, size = rows[open_], score[open_], 4 * size
-        if rows.size > curve.most_evaluated:  # the bounds of all but the largest count
+        if rows.size > curve.most_evaluated:  # for all but the largest, the bounds count
             few = np.zeros(rows.size, dtype=bool)
             few[_leaders(owner[rows], score, curve.most_evaluated)] = True
             np.maximum.at(best, owner[rows[~few]], score[~few])

@@ -1,6 +1,6 @@
 """The soundness ledger: every error that an answer may contain is charged by one function, marked ``@charge``.
 
-Read the functions of :data:`CHARGES` in this order and you have read all that keeps an eps from being too small:
+Whoever reads the functions of :data:`CHARGES` in order has read everything that keeps an eps from being too small:
 how the law is rounded, what a sum leaves out, what each evaluator and each search adds.  docs/proofs.md lists them.
 """
 

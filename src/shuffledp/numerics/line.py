@@ -1,6 +1,6 @@
 """The line c + iy on which both trapezoid sums are taken: its abscissa, the law tilted there, and M at blocks of nodes.
 
-M(z) = E exp(zX).  Any c > 0 is sound; the saddle makes a sum short and tight.  |M(c+iy)| <= M(c) for every y.
+M(z) = E exp(zX), and |M(c+iy)| <= M(c) for every y.  Any c > 0 is sound; at the saddle the sum is short and tight.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ ComplexArray = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 _LARGEST_EXPONENT = 600.0
 #: M(c) - 1 is not taken below this.
 _LEAST_GROWTH = -1.0 + 2.0**-52
-#: Multiplications of a complex product that OpenBLAS leaves to one thread.
+#: OpenBLAS computes complex products of up to this many multiplications in one thread.
 _UNDIVIDED = 1 << 15
-#: A node of a block is a sum of one of each.
+#: Every node of a block is the sum of an entry of the first and one of the second.
 _STEPS = np.arange(8), np.arange(0, tuning.BLOCK, 8)
-#: Atoms up to which M is summed atom by atom, beyond which row by row in a matrix product.
+#: Up to this many atoms M is summed atom by atom; beyond, row by row as a matrix product.
 _FEW_ATOMS = 16
 
 
@@ -68,11 +68,11 @@ class Tilt(NamedTuple):
     variance: FloatArray  # of one X, rounded down
     deviation: FloatArray  # mean of |X - mean|, rounded up
     width: FloatArray  # range of X, 0 included
-    load: FloatArray  # sum t |x| max(1, e^(cx)) / M(c): what a rounding of the exponents moves M by, relatively
+    load: FloatArray  # sum t |x| max(1, e^(cx)) / M(c): the relative change of M per rounding of the exponents
 
 
 def tilt(x: FloatArray, t: FloatArray, c: FloatArray) -> Tilt:
-    """Everything that a sum needs of the tilted law; "nothing" counts as the value 0."""
+    """Everything that a sum needs to know of the tilted law; "nothing" counts as the value 0."""
     power = c[:, None] * x
     growth = np.maximum((t * np.expm1(power)).sum(axis=1), _LEAST_GROWTH)
     total = (1.0 + growth)[:, None]
@@ -90,7 +90,7 @@ def tilt(x: FloatArray, t: FloatArray, c: FloatArray) -> Tilt:
 
 
 def blocks(last: FloatArray) -> tuple[IntArray, IntArray]:
-    """Row and number of every block of the nodes 0, ..., last (a multiple of the block size, less one)."""
+    """Row and number of every block of the nodes 0, ..., last; last + 1 is a multiple of the block size."""
     count = ((last + 1) / tuning.BLOCK).astype(np.int64)
     row = np.repeat(np.arange(count.size), count)
     return row, np.arange(row.size) - np.repeat(np.cumsum(count) - count, count)
@@ -102,7 +102,7 @@ def whole_blocks(nodes: FloatArray) -> FloatArray:
 
 
 def in_parts(number: int, atoms: int) -> list[slice]:
-    """Blocks at whose nodes M is formed at once: as many as fit into scratch memory, or as a block has nodes."""
+    """Blocks at whose nodes M is formed together: as many as fit into scratch memory, and never too few for BLAS."""
     return chunks(np.full(number, float(max(atoms, tuning.BLOCK))), max(tuning.CELLS, tuning.BLOCK * atoms))
 
 
@@ -112,8 +112,8 @@ def block_bounds(
 ) -> tuple[FloatArray, FloatArray]:
     """Where a block starts, and an upper value of |M(c+iy)/M(c)| in it.
 
-    The modulus changes by at most E|X - EX| per unit of y under the tilted law, so that its value in the middle of the
-    block and half the block's width bound it.  For |y| <= pi/range(X) it is also at most exp(-(2/pi^2) Var(X) y^2),
+    Per unit of y the modulus changes by at most E|X - EX| under the tilted law, so its value in the middle of the block
+    and half the block's width bound it.  For |y| <= pi/range(X) it is also at most exp(-(2/pi^2) Var(X) y^2),
     because cos a <= 1 - 2 a^2/pi^2 on [-pi, pi].
     """
     wide = tuning.BLOCK * h
@@ -138,7 +138,7 @@ class Nodes(NamedTuple):
 def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArray) -> Nodes:
     """M at every node of some blocks: e^(i(y+y')x) - 1 = f(y) + f(y') + f(y) f(y') makes it a product, f = e^(i.x) - 1.
 
-    Neither factor cancels where yx is small, so that the error is a few roundings of |yx| for every atom.
+    Neither factor cancels where yx is small, so the error is a few roundings of |yx| for every atom.
     """
     block = tuning.BLOCK
     first = _turned(((block * h)[row] * number)[:, None], x[row])
@@ -173,19 +173,19 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
 
 @charge("rounding of M at a node", "docs/proofs.md, Lemma 9")
 def node_rounding(load: FloatArray, square: FloatArray) -> FloatArray:
-    """The error of log M: M = sum t e^(zx) carries |z| sum t |x| max(1, e^(cx)) roundings of exponents, over |M|."""
+    """The relative error of M = sum t e^(zx): exponents carry |z| sum t |x| max(1, e^(cx)) roundings, over |M|."""
     return np.asarray(ULP * load / np.sqrt(np.maximum(square, 1e-300)))
 
 
 def _product(a: ComplexArray, b: ComplexArray) -> ComplexArray:
-    """a b^T in pieces that a BLAS does not divide among threads: waiting for another core takes longer than they do."""
+    """a b^T in pieces that BLAS leaves to one thread: waiting for a second core takes longer than the product."""
     if len(a) == 1:
         return np.asarray((a * b).sum(axis=1)[None])
     if len(a) * b.size <= _UNDIVIDED:
         return a @ b.T
     rows = max(_UNDIVIDED // b.size, 4)
     atoms = _UNDIVIDED // (rows * len(b))
-    parts = np.array_split(a, -(-len(a) // rows))  # none of them a single row, which would be divided
+    parts = np.array_split(a, -(-len(a) // rows))  # never a single row, which BLAS would divide
     places = range(0, a.shape[1], atoms)
     return np.concatenate([sum(part[:, j : j + atoms] @ b[:, j : j + atoms].T for j in places) for part in parts])
 

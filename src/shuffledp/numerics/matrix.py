@@ -3,11 +3,11 @@
 A d x d matrix has d (d - 1) ordered pairs, with one type over the blanket and d of them in the swap bound.  Three
 things keep that cheap and exact:
 
-- equal rows and proportional columns are merged (same likelihood ratios for every pair), and pairs that a symmetry of
-  the matrix exchanges are looked at once (symmetry.py);
+- equal rows and proportional columns are merged (they have the same likelihood ratios for every pair), and of pairs
+  that a symmetry of the matrix exchanges only one is kept (symmetry.py);
 - matrices with few distinct levels (every textbook randomizer) have few distinct laws (symmetry.py);
-- elsewhere the likeliest pair is solved, and every other one is discarded at its eps by a bound from moments
-  (moments.py), or evaluated there (largest.py): no pair is dropped without proof.
+- otherwise the likeliest pair is solved, and at its eps every other pair is discarded by a bound from moments
+  (moments.py) or evaluated (largest.py): no pair is dropped without proof.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .swap.pair import Members, SwapPair, TypeTable
 from .swap.waiting import Others
 from .symmetry import SAME_LAW, Alike, distinct_laws, distinct_rows, exact, merged_columns, representatives
 
-#: Ordered pairs up to which all of them are listed.
+#: Up to this many ordered pairs, all are listed.
 _FEW_PAIRS = 12
 #: Levels, and distinct laws, up to which the distinct laws of a matrix are listed: over the blanket, and by swaps.
 _FEW_LEVELS, _FEW_LAWS = (8, 3), (512, 64)
@@ -43,7 +43,7 @@ _FEW_LEVELS, _FEW_LAWS = (8, 3), (512, 64)
 _FEWEST_EVALUATED = 4
 #: Triples (a, b, x) up to which a matrix is searched by swaps.
 _MOST_TRIPLES = 3e7
-#: Free users that are expected, below which nothing is searched: the swap bound is then far from sharp.
+#: With fewer expected free users nothing is searched, because the swap bound is far from sharp.
 _FEWEST_FREE = 25.0
 
 
@@ -59,7 +59,7 @@ def blanket_pairs(matrix: FloatArray, blanket: FloatArray | None = None) -> Fami
     rows = distinct_rows(matrix)
     omega = rows.min(axis=0) if blanket is None else blanket
     listed, every = representatives(rows, omega), len(rows) * (len(rows) - 1)
-    # laws that stand for others take some room, in t and in eps, unless they are equal to the last bit
+    # laws that stand for others need some room, in t and in eps, unless they are equal to the last bit
     room = 0.0 if listed.size == every or exact(np.vstack([rows, omega])) else SAME_LAW
     search = BlanketPairs(rows, omega, listed, 1.0 - room)
     found: Family = search
@@ -74,7 +74,7 @@ def blanket_pairs(matrix: FloatArray, blanket: FloatArray | None = None) -> Fami
 
 
 def swap_pairs(matrix: FloatArray) -> Family:
-    """The swap bound of a matrix, by the quickest way that is exact.
+    """The swap bound of a matrix, by the fastest way that loses nothing.
 
     Examples
     --------
@@ -109,13 +109,13 @@ def swap_pairs(matrix: FloatArray) -> Family:
 
 
 class MatrixPairs(Listed):
-    """Ordered pairs a d + b of the rows of a matrix: only those that a cheap bound leaves are made."""
+    """Ordered pairs (a, b), numbered a d + b, of the rows of a matrix; laws are made only where bounds leave a pair."""
 
     #: Users below which nothing is searched, and nothing is claimed.
     fewest_users: float = 0.0
 
     def __init__(self, listed: IntArray, moments: PairMoments, cells: int, most_cells: int) -> None:
-        """A pair consists of ``cells`` numbers; at most ``most_cells`` are evaluated for one question."""
+        """Every pair has ``cells`` numbers, of which at most ``most_cells`` are evaluated for one question."""
         self.listed, self.moments, self.cells = listed, moments, cells
         self.most_evaluated = max(_FEWEST_EVALUATED, most_cells // cells)
         self.first, self.second = np.divmod(listed, len(moments.level))
@@ -126,20 +126,20 @@ class MatrixPairs(Listed):
 
     @abstractmethod
     def abscissas(self, members: IntArray, n: FloatArray, eps: FloatArray, tol: float) -> FloatArray:
-        """Where types of some members are best compared; any abscissa is sound."""
+        """Good abscissas at which to compare the types of some members; any abscissa is sound."""
 
     @cached_property
     def facts(self) -> tuple[FloatArray, FloatArray]:
-        """By member: about the variance that eps grows with, and an eps from which on delta is 0."""
+        """By member: the approximate variance that eps grows with, and an eps from which on delta is 0."""
         return self.moments.facts(self.first, self.second)
 
     def users(self, n: FloatArray) -> FloatArray:
-        """The users of the swap bound whose moments count."""
+        """How many users a swap bound with the same moments would have."""
         return n
 
     @classmethod
     def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
-        """All members of the first family, once for each question: questions of one call have one matrix."""
+        """All members of the first family, once for each question: all questions of one call are about one matrix."""
         if side != "upper":
             raise BoundNotApplicableError("this is an upper bound; take the lower one from constant datasets.")
         family, members = families[0], np.arange(families[0].listed.size)
@@ -172,7 +172,7 @@ class MatrixPairs(Listed):
 
 
 def _searched(families: Sequence[MatrixPairs], n: FloatArray) -> Iterator[IntArray]:
-    """Questions about one matrix that are searched, with a bounded number of rows together."""
+    """Groups of questions to search: each about one matrix, with a bounded number of rows."""
     which = numbered([id(family) for family in families])[1]
     members = np.array([float(family.listed.size) for family in families])
     enough = n >= np.array([family.fewest_users for family in families])
@@ -183,7 +183,7 @@ def _searched(families: Sequence[MatrixPairs], n: FloatArray) -> Iterator[IntArr
 
 
 class MatrixCurve(Curve):
-    """Members of a search, most of which are never evaluated: only rows that are asked for are made."""
+    """Members of a search, most of which are never evaluated: laws are made when they are first needed."""
 
     side: Side = "upper"
 
@@ -204,7 +204,7 @@ class MatrixCurve(Curve):
         return self.made.floor
 
     def take(self, rows: IntArray) -> MatrixCurve:
-        """Some of the rows; what is made of them is kept."""
+        """Some of the rows, with their laws if they are made already."""
         part = MatrixCurve(self.family, self._members[rows], self._n[rows], self._tol)
         if "made" in vars(self):
             part.made = self.made.take(rows)
@@ -236,7 +236,7 @@ class MatrixCurve(Curve):
 
 
 class BlanketPairs(MatrixPairs):
-    """Ordered pairs over omega, of which every other message contains the share ``presence``."""
+    """Ordered pairs over the blanket omega; every other message contains ``presence`` times omega."""
 
     def __init__(self, rows: FloatArray, omega: FloatArray, listed: IntArray, presence: float) -> None:
         self._rows, self._omega, self._presence = rows, omega, presence
@@ -250,7 +250,7 @@ class BlanketPairs(MatrixPairs):
         return n + 1.0
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """One shuffled pair for each that is listed, if there are at most ``most``."""
+        """One shuffled pair for each listed pair, if there are at most ``most``."""
         if self.listed.size > most:
             return None
         made = self.moments

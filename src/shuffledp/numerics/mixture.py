@@ -1,13 +1,13 @@
 """Shuffled pairs among a random number of messages: delta = E_M[delta(M)], never delta at the mean of M.
 
 One input-dependent message is hidden by M others, M = fixed + independent binomials and Poissons.  delta falls with the
-number of draws (pair.py), so any law that is stochastically smaller than M gives an upper bound and any larger
-one a lower bound.  M is rounded to some dozens of bucket edges, downwards or upwards; the tails are
-rounded to the smallest or largest number that M can be (a Poisson has no largest one: what lies beyond the
-last edge counts as the edge in an upper bound, and as nothing, delta >= 0, in a lower one).
+number of draws (pair.py), so any law that is stochastically smaller than M gives an upper bound and any larger one a
+lower bound.  M is rounded to a few dozen bucket edges, down or up; the tails are rounded to the smallest or largest
+number that M can be.  A Poisson number has no largest value: beyond the last edge it counts as that edge in an upper
+bound, and as nothing (delta >= 0) in a lower one.
 
 Three cases need no bucket: M fixed; M ~ Bin(size, chance), which *is* a shuffled pair among size + 1 draws with t
-scaled by ``chance`` (a message is sent or there is nothing); and M ~ Poisson(mean), by many coins.
+scaled by ``chance`` (a draw is a message or nothing); and M ~ Poisson(mean), as a sum of many coins.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def pieces(pair: ShuffledPair, count: Count | Blend, side: Side, tol: float) -> 
     count = count.simplified() if isinstance(count, Count) else count
     if count.top > MOST_MESSAGES:
         raise ParameterError(
-            f"n users may send at most 1e15 messages in all, got {count.top:.3g}; take fewer messages or users."
+            f"n users may send at most 1e15 messages in all, got {count.top:.3g}; use fewer messages or users."
         )
     if isinstance(count, Count):
         if not count.parts:
@@ -67,8 +67,8 @@ def pieces(pair: ShuffledPair, count: Count | Blend, side: Side, tol: float) -> 
 def poisson_by_coins(pair: ShuffledPair, mean: float, side: Side) -> Piece:
     """The pair among a Poisson number of messages: a sum of N independent Poisson(x), x = mean/N, with N huge.
 
-    Each of them is at least a coin of probability 1 - e^-x (upper bound).  With probability ((1 + x) e^-x)^N >=
-    e^(-mean^2/2N) none exceeds 1, and then each is a coin of probability x/(1 + x) (lower bound).
+    Each of them is at least a coin of probability 1 - e^-x, which gives the upper bound.  With probability ((1 + x)
+    e^-x)^N >= e^(-mean^2/2N) none exceeds 1; each is then a coin of probability x/(1 + x), which gives the lower one.
     """
     x = mean / _COINS
     if side == "upper":
@@ -77,7 +77,7 @@ def poisson_by_coins(pair: ShuffledPair, mean: float, side: Side) -> Piece:
 
 
 class MixtureCurve(Curve):
-    """Rows sum_k mass_k D_E(pair_k, draws_k); the pieces of a row stand together, the likeliest first."""
+    """Rows sum_k mass_k D_E(pair_k, draws_k); the pieces of a row are consecutive, the likeliest first."""
 
     def __init__(self, curve: PairCurve, log_mass: FloatArray, sizes: IntArray) -> None:
         self._curve, self._log_mass, self._sizes, self.side = curve, log_mass, sizes, curve.side
@@ -114,19 +114,19 @@ class MixtureCurve(Curve):
 
     @np.errstate(all="ignore")
     def at(self, eps: FloatArray, rtol: FloatArray) -> Values:
-        """Crude values of all pieces, then the pieces that matter, each as well as its share asks for."""
+        """Bound all pieces crudely, then evaluate those that matter, each as finely as its share of the sum needs."""
         row = self._row
         value, slope, fine = np.full(row.size, -np.inf), np.zeros(row.size), rtol[row]
         crude, live = np.full(row.size, np.inf), np.ones(row.size, dtype=bool)
         if row.size > self._sizes.size:
             crude = self._curve.crude(eps[row])
-            share = (crude + self._log_mass - self._total(crude)[row]) + tuning.CRUDE  # log, compared with the truth
+            share = (crude + self._log_mass - self._total(crude)[row]) + tuning.CRUDE  # log, of the true sum
             live = ~(share < np.log(tuning.LEAST_SHARE * rtol / self._sizes)[row]) | (self._sizes == 1)[row]
             fine = np.clip(fine * np.exp(-share) / self._sizes[row], fine, np.maximum(fine, tuning.GLANCE))
         which = np.flatnonzero(live)
         part = self._curve if which.size == row.size else self._curve.take(which)
         value[which], slope[which] = part.at(eps[row[which]], fine[which])
-        if self.side == "upper":  # tables of counts leave out what a crude value may bound better
+        if self.side == "upper":  # a count table adds what it leaves out, and a crude value may be better
             value = np.fmin(value, crude)
         log_delta = self._total(value)
         fall = np.add.reduceat(
@@ -147,9 +147,9 @@ class MixtureCurve(Curve):
 
     @np.errstate(all="ignore")
     def guess(self, log_delta: FloatArray) -> Guess:
-        """Every piece alone meets delta at eps_k and falls like a Gaussian tail there; the sum of these meets it once.
+        """Solve for the sum of Gaussian tails, each of which meets delta where its piece alone does, at eps_k.
 
-        log delta_k(eps) is taken as log delta - slope_k (eps^2 - eps_k^2)/(2 eps_k).
+        The tail of piece k is log delta_k(eps) = log delta - slope_k (eps^2 - eps_k^2)/(2 eps_k).
         """
         alone = self._curve.guess(log_delta[self._row])
         first = Guess(alone.epsilon[self._start], alone.slope[self._start])

@@ -1,15 +1,16 @@
-"""Upper values of delta of all ordered pairs of rows of a matrix, among all types, from moments by matrix products.
+"""Upper values of delta for all ordered pairs of rows of a matrix, over all types: moments by matrix products.
 
 A row a has the law omega l(a), and a type x sends t = s omega l(x), l(x) >= 1.  For a pair (a, b) at E = e^eps let
 w = l(a) - E l(b), r = max |w|, u = w/r and y = c r/s.  Then X = w/(s l(x)) with probability t, and
 
     M_x(c) <= 1 + c m + s (y^2 T2/2 + y^3 T3/6 + y^4 phi(c max w/s) T4),    Tk = sum omega u^k/l(x)^(k-1),
 
-m = sum omega w, phi the remainder of the series (screen.py).  Tk of all pairs and types are three matrix products, and
-nothing of the size pairs x types is kept.  Triples (a, b, x) that these leave open are bounded from their laws, and
+m = sum omega w, phi the remainder of the series (screen.py).  The Tk of all pairs and types are three matrix products,
+and no table of pairs x types is kept.  Triples (a, b, x) that these bounds leave open are bounded from their laws, and
 summed where that is not enough.
 
-The rows are the types of the swap bound.  The blanket is one type with l = 1: everybody is free, and one more counts.
+The rows are the types of the swap bound.  The blanket bound has one type with l = 1: everybody is free, and the sum has
+one more copy of X.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from .screen import law_tail, log_tail, remainder
 from .swap.sums import Line, Swapped, dithered_count, log_top, log_upper
 from .swap.waiting import Others, Waiting
 
-#: Shells of types, by how far they are below the largest, in log delta; below the last no variance is asked for.
+#: Shells of types, by their distance in log delta from the largest; beyond the last shell the variance is not used.
 _SHELLS = (0.0, 0.02, 0.1, 0.5, 2.0)
-#: Levels, and blanket masses, up to and from which powers are formed in single precision.
+#: Powers are formed in single precision if levels are below the first and blanket masses above the second.
 _LARGEST_LEVEL, _SMALLEST_MASS = 1e6, 1e-25
-#: Open pairs x types that are looked at one by one, before any law.
+#: Up to this many open pairs x types, each is bounded on its own before any law is made.
 _MOST_ALONE = 1_000_000
-#: c X up to which an abscissa is found from two moments.
+#: Up to this c X the abscissa is found from two moments.
 _SMALL = 0.1
-#: Abscissas that are tried for the moments, over the saddle: far from it they say nothing of large values.
+#: Abscissas to try, relative to the saddle: where c X is large, moments bound nothing.
 _SHRINK = 0.7 ** np.arange(8.0)
 #: Dither of the sum of a triple, in tilted deviations.
 _DITHER = 0.05
@@ -64,7 +65,7 @@ class Bounds(NamedTuple):
     """Pairs on their lines, and what is known of every type there (pair, type)."""
 
     c: FloatArray
-    moved: np.ndarray  # whether c is not the saddle because moments bound nothing there
+    moved: np.ndarray  # whether c is below the saddle, because moments bound nothing at the saddle
     most: FloatArray  # max w, or 0
     width: FloatArray  # at least the range of X
     log_m: FloatArray  # at least log M(c)
@@ -88,8 +89,8 @@ class PairMoments:
 
     @np.errstate(all="ignore")
     def facts(self, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
-        """By pair: the largest sum (P0 - P1)^2/t over all types, where symbols that nobody else sends count most; and
-        the eps beyond every ratio."""
+        """By pair: the largest sum (P0 - P1)^2/t over all types, to which symbols that nobody else sends add far more;
+        and the eps beyond every ratio."""
         spread, limit = np.empty((2, first.size))
         for part in chunks(np.full(first.size, float(self.symbols + self.bare.shape[1]))):
             a, b = first[part], second[part]
@@ -111,14 +112,14 @@ class PairMoments:
         level: FloatArray,
         abscissas: Callable[[IntArray], FloatArray],
     ) -> FloatArray:
-        """Upper values of log delta of pairs, over all types; they need not be sharp where they are at most ``level``.
+        """Upper values of log delta of pairs, over all types; where they are at most ``level`` they need not be sharp.
 
-        First from four moments; where these exceed the level, from the laws of the types that they leave open, or of
-        all types, at ``abscissas`` of some rows, where the moments say nothing.
+        The first values come from four moments.  Where these exceed the level, the laws of the types that they leave
+        open decide; where moments bound nothing, the laws of all types do, at the given ``abscissas``.
         """
         gain = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), "upper"))
         bare = np.maximum(self.bare[first] - (1.0 + gain)[:, None] * self.bare[second], 0.0).sum(axis=1) * (1.0 + 1e-12)
-        hidden = np.exp(level) - bare  # of delta; if nothing of it is left, no bound needs to be sharp
+        hidden = np.exp(level) - bare  # what is left of delta; if nothing is, no bound needs to be sharp
         hidden = np.where(bare > 0.0, np.where(hidden > 0.0, np.log(hidden), np.inf), level)
         asked = self._asked(first, second, users, gain, hidden)
         value, far, settled, found, looked = np.empty(eps.size), [], [], [], 0
@@ -157,7 +158,7 @@ class PairMoments:
     def _asked(
         self, first: IntArray, second: IntArray, users: FloatArray, gain: FloatArray, level: FloatArray
     ) -> Asked:
-        """Rows that are next to each other and ask the same share their waiting times."""
+        """Consecutive rows with the same users and level share their waiting times."""
         new = np.append(True, (users[1:] != users[:-1]) | (level[1:] != level[:-1]))
         start = np.flatnonzero(new)
         kept = tuning.SWAP_CUT - np.clip(level[start], -745.0, 0.0)
@@ -205,9 +206,9 @@ class PairMoments:
         return Bounds(c[:, 0], place[:, 0] > 0, most, (most - least) / s * (1.0 + 1e-12), log_m, variance)
 
     def _in_shells(self, bounds: Bounds, asked: Asked) -> FloatArray:
-        """Upper values of log delta over all types: those of a shell have at most its M, and at least its variance."""
+        """Upper values of log delta over all types: a type of a shell has at most its M and at least its variance."""
         top = bounds.log_m.max(axis=1)
-        value = _whole(top, -1.0 - np.log(bounds.c) + 1e-9, asked.which, asked.waiting)  # whatever the variance
+        value = _whole(top, -1.0 - np.log(bounds.c) + 1e-9, asked.which, asked.waiting)  # for any variance
         value[~(bounds.most > 0.0)] = -np.inf
         rows = np.flatnonzero(~(value <= asked.level) & ~np.isnan(top))
         copies, highest, log_m = asked.copies[rows], top[rows], bounds.log_m[rows]
@@ -262,14 +263,14 @@ class PairMoments:
 
 
 def _whole(log_m: FloatArray, tail: FloatArray, which: IntArray, waiting: Waiting) -> FloatArray:
-    """log of A(M) e^tail, and of what is revealed if nobody is free, which is at most everything."""
+    """log of A(M) e^tail + Pr[nobody is free]; in the latter event delta is at most 1."""
     value = np.logaddexp(waiting.log_sum(which, log_m) + tail, waiting.log_rest[which]) + 1e-12
     return np.where(np.isnan(value), np.inf, value)
 
 
 @charge("rounding of moments that are formed by matrix products", "docs/proofs.md, Lemma 12")
 def product_rounding(symbols: int, *, single: bool) -> tuple[float, float]:
-    """The relative error of T2 and T4, sums of positive terms, and what may vanish in a product.
+    """The relative error of T2 and T4, which are sums of positive terms, and a bound on what a product underflows.
 
     The error of T3, a sum of terms of both signs, is at most as much of T2, because |u| <= 1 and l(x) >= 1.
     """

@@ -44,8 +44,8 @@ class ShuffledPair:
     Parameters
     ----------
     P0, P1 : sequences of probabilities summing to 1
-        The victim's message under the two hypotheses.  What a sum misses of 1 beyond rounding, up to 1e-9, counts as
-        a symbol that only the victim sends (:func:`sure`), and is the attribute ``left_out``; more is refused.
+        The victim's message under the two hypotheses.  If a sum misses 1 by more than rounding, the difference, up to
+        1e-9, counts as a symbol that only the victim sends (:func:`sure`); ``left_out`` holds it.  More is refused.
     t : sequence of probabilities summing to at most 1
         What each other message is known to contain.
 
@@ -107,12 +107,12 @@ class ShuffledPair:
         return np.array_equal(here[:, np.lexsort(here)], back[:, np.lexsort(back)])
 
     def thinned(self, chance: float) -> ShuffledPair:
-        """The same victim where every other message is sent with this probability only: t is multiplied by it."""
+        """The same victim where every other message is sent with this probability only, which multiplies t."""
         return ShuffledPair(P0=self.P0, P1=self.P1, t=np.asarray(self.t) * chance)
 
     @cached_property
     def max_ratio(self) -> float:
-        """sup P0_j / P1_j: the divergence is exactly 0 from E = max_ratio on."""
+        """sup P0_j / P1_j: for E >= max_ratio the divergence is exactly 0."""
         p0, p1 = np.asarray(self.P0), np.asarray(self.P1)
         live = p0 > 0
         if (p1[live] == 0).any():
@@ -151,7 +151,7 @@ class Atoms(NamedTuple):
 
     @classmethod
     def of(cls, p0: FloatArray, p1: FloatArray, t: FloatArray) -> Atoms:
-        """A symbol that the victim never sends has X = 0, like no symbol at all."""
+        """A symbol that the victim never sends is dropped: X is 0 there, as it is for "nothing"."""
         live = (p0 > 0) | (p1 > 0)
         hidden = live & (t > TINY)
         alone = live & ~hidden
@@ -175,7 +175,7 @@ class Atoms(NamedTuple):
 
 
 def distinct(rows: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Where each different row of a table first occurs, in rising order, and which of them every row is.
+    """Where each distinct row of a table first occurs, in rising order, and the number of every row among them.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def two_counts(pair: ShuffledPair) -> ShuffledPair:
 def mass_slack(symbols: int) -> float:
     """Relative slack in t.
 
-    Every entry of a law of k symbols is known to a relative 2^-49, and so are sums of up to k of them to a relative
+    Every entry of a law of k symbols is known to a relative 2^-49, so sums of up to k of them are known to a relative
     (k + 8) 2^-49.  Upper values use t (1 - slack) in place of t, which is sound because delta falls with t.
     """
     return (symbols + 8) * ENTRY
@@ -218,18 +218,18 @@ def mass_slack(symbols: int) -> float:
 
 @charge("probabilities that miss 1 by more than rounding", "docs/proofs.md, Lemma 11")
 def sure(law: FloatArray) -> tuple[FloatArray, float]:
-    """What each entry of a law is at least, and the mass that is left out, rounded up; (law, 0) up to rounding.
+    """A lower bound on each entry of a law, and the mass left out, rounded up; (law, 0) if it sums to 1 up to rounding.
 
     Let p be a law as it was given.  If its sum is below 1, entries are too small or symbols are missing; if it exceeds
     1 by e, the entries are too large by e in all, and each by e at most.  Either way the true law is
 
         P = sure + d mu,   sure_j = p_j or (p_j - e)_+,   d = 1 - sum sure,   mu some law.
 
-    A message of P is one of the law (sure, d) in which the last symbol is replaced by a draw from mu: a
-    post-processing, which raises no divergence.  Under the other hypothesis mu may be another law, so what is missing
-    there is another symbol.  Others need not send either: t is only what their messages certainly contain.
+    A message of P is one of the law (sure, d) in which the last symbol is replaced by a draw from mu: that is
+    post-processing, which raises no divergence.  Under the other hypothesis mu may be another law, so the missing mass
+    there is another symbol.  The others need not send either: t is only what their messages certainly contain.
 
-    The difference of a sum and 1 is summed in one go: the sum alone, rounded, would lose up to 2^-54 of it.
+    The 1 is subtracted within the exact sum: a sum that is rounded first would lose up to 2^-54.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def sure(law: FloatArray) -> tuple[FloatArray, float]:
 
 
 def with_symbols(rows: FloatArray) -> FloatArray:
-    """The rows, each of what is sure of it, with one more column for every row that leaves something out."""
+    """Lower bounds on all entries, with one more column for every row that leaves some mass out (:func:`sure`)."""
     off = np.flatnonzero(np.abs(rows.sum(axis=1) - 1.0) > 0.5 * mass_slack(rows.shape[1]))
     found = {x: sure(rows[x]) for x in off.tolist()}
     short = [x for x, (_, missing) in found.items() if missing > 0.0]
@@ -265,7 +265,7 @@ def _sum_up(terms: list[float]) -> float:
 
 
 def _victim(name: str, law: FloatArray) -> tuple[FloatArray, float]:
-    """What is sure of one of the victim's laws, and the mass that it leaves out."""
+    """Lower bounds on the entries of one of the victim's laws, and the mass that it leaves out."""
     total = math.fsum(law.tolist())
     if not abs(total - 1.0) <= MOST_LEFT_OUT:
         raise ParameterError(

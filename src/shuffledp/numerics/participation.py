@@ -1,11 +1,11 @@
-"""Families when each of the other users takes part with some probability only, independently of everything else.
+"""Families where each of the other users takes part with some probability, independently of everything else.
 
 Let U ~ Bin(n-1, chance) of the others take part.  U says nothing about the victim, so the divergence before the
 batch is seen is E_U[delta(U + 1 users)].  For a shuffled pair this is exact and needs no sum: t becomes chance * t.
 Where users send several messages, see counts.present.
 
-A lower bound must not tell the adversary more than it sees.  E_U[delta(U + 1 users)] is the truth only if the batch
-reveals U.  It does if every user sends the same number of messages; elsewhere no lower bound is claimed.
+A lower bound must not show the adversary more than the batch does.  E_U[delta(U + 1 users)] is the truth only if the
+batch reveals U.  It does if every user sends the same number of messages; otherwise no lower bound is claimed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .pair import FloatArray, Side
 from .rows import numbered
 from .search import smallest_whole
 
-#: Where a random number of users is cut in two: probability of the low part, as a share of delta or on its own.
+#: Where a random number of users is cut in two: the probability of the low part, as a share of delta, or itself.
 _SHARES = (0.3, 0.03, 0.003)
 _TAILS = tuple((10.0 ** -np.arange(1.0, 17.0, 1.5)).tolist())
 #: Probability of the low part that a lower bound keeps.
@@ -40,8 +40,8 @@ class Cut(NamedTuple):
 class Split(Family):
     """A family among a random number M of other messages, by splitting that number in two.
 
-    Several k are tried and the best is taken (:func:`log_delta_with_cut`).  For families that cannot be
-    mixed piece by piece.  ``shown`` says whether the batch shows M: else there is no lower bound.
+    This is for families that cannot be mixed piece by piece.  Several cuts k are tried, and the best counts
+    (:func:`log_delta_with_cut`).  ``shown`` says whether the batch shows M; if not, there is no lower bound.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Split(Family):
         self._family, self._count, self._shown = family, count, shown
 
     def _cuts(self, n: int, shares: Sequence[float], side: Side) -> list[Cut]:
-        """The largest k with (the bound on) Pr[M < k] at most each share."""
+        """For each share the largest k whose bound on Pr[M < k] is at most that share."""
         if side == "lower" and not self._shown:
             raise BoundNotApplicableError(UNSEEN_USERS)
         law = self._count(n).simplified()

@@ -30,13 +30,13 @@ import numpy as np
 from .ledger import charge
 from .pair import TINY, FloatArray, IntArray, ShuffledPair, Side
 
-#: Symbols of a product that are kept as they are; beyond, they go to a grid.
+#: A product of more symbols is moved to a grid.
 MOST_SYMBOLS = 5000
-#: Pairs of symbols that are multiplied at once; beyond, the two factors first go to grids of this many symbols.
+#: Pairs of symbols that may be multiplied; if there are more, the factors are first reduced to this many symbols each.
 _AT_ONCE, _LEFT, _RIGHT = 600_000, 1200, 500
-#: Values of u and of v on the grids that are tried, the finest first.
+#: Values of u and of v on the grids to try, the finest first.
 _GRIDS = (512, 256, 128, 64, 32, 16, 8, 4, 2)
-#: Ratios that agree to this relative accuracy are called equal; rounding makes them differ.
+#: Ratios that agree to this many bits count as equal; rounding makes them differ.
 _EQUAL_BITS = 47
 _EQUAL = 2.0 ** (1 - _EQUAL_BITS)
 
@@ -57,7 +57,7 @@ def rounding_slack(factors: int) -> float:
 
 
 def unchanged(pair: ShuffledPair) -> list[ShuffledPair]:
-    """The victim gives the same answer under both hypotheses: once that of P0, once that of P1.
+    """Two pairs in which the victim's answer does not change: it has the law P0 in the first and P1 in the second.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def unchanged(pair: ShuffledPair) -> list[ShuffledPair]:
 
 
 def tells_most(pair: ShuffledPair) -> bool:
-    """Whether u falls as v rises and both have the same law: the pair then covers an answer that does not change.
+    """Whether u falls as v rises and both have the same law; such a pair covers an answer that does not change.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def tells_most(pair: ShuffledPair) -> bool:
 
 
 def product_pair(pairs: Sequence[ShuffledPair], *, side: Side = "upper", most: int = MOST_SYMBOLS) -> ShuffledPair:
-    """The pair of independent answers that travel together; a large one is made smaller on the safe side.
+    """The pair of independent answers that travel together; a large one is reduced on the safe side.
 
     Examples
     --------
@@ -100,13 +100,13 @@ def product_pair(pairs: Sequence[ShuffledPair], *, side: Side = "upper", most: i
     for factor in rest:
         if law.shape[1] * factor.shape[1] > _AT_ONCE:
             law, factor = _smaller(law, side, _LEFT), _smaller(factor, side, _RIGHT)
-        # symbols that nobody else sends stay so; t below TINY counts as 0 everywhere, which is sound
+        # a symbol that nobody else sends keeps t = 0; t below TINY counts as 0 everywhere, which is sound
         law = _smaller(_merged(np.einsum("ki,kj->kij", law, factor).reshape(3, -1)), side, most)
     return ShuffledPair(*law)
 
 
 def moments(pair: ShuffledPair) -> FloatArray:
-    """The sums of P0 P0/t, P0 P1/t and P1 P1/t: those of a product are their products.
+    """The sums of P0 P0/t, P0 P1/t and P1 P1/t: those of a product are the products of those of its factors.
 
     Examples
     --------
@@ -120,13 +120,13 @@ def moments(pair: ShuffledPair) -> FloatArray:
 
 
 def _law(pair: ShuffledPair) -> FloatArray:
-    """P0, P1 and t as rows, without symbols that the victim never sends (they have X = 0, like no symbol at all)."""
+    """P0, P1 and t as rows, without symbols that the victim never sends: X is 0 there, as it is for "nothing"."""
     law = np.array([pair.P0, pair.P1, pair.t])
     return law[:, (law[0] > 0) | (law[1] > 0)]
 
 
 def _merged(law: FloatArray) -> FloatArray:
-    """Symbols with the same (u, v), up to rounding, as one; those that nobody else sends by their ratio P0 : P1."""
+    """Merge symbols with the same (u, v), up to rounding; those that nobody else sends, by their ratio P0 : P1."""
     hidden = law[2] > TINY
     scale = np.where(hidden, law[2], law[0] + law[1])
     scale = np.where(scale > 0.0, scale, 1.0)  # both laws underflowed
@@ -151,7 +151,7 @@ def _gathered(law: FloatArray, label: IntArray) -> FloatArray:
 
 
 def _smaller(law: FloatArray, side: Side, most: int) -> FloatArray:
-    """The law on the finest grid that leaves at most ``most`` symbols; itself if it has no more."""
+    """The law on the finest grid that leaves at most ``most`` symbols, or unchanged if it has no more than that."""
     if law.shape[1] <= most:
         return law
     for grid in _GRIDS:
@@ -163,7 +163,7 @@ def _smaller(law: FloatArray, side: Side, most: int) -> FloatArray:
 
 @charge("symbols of a product on a grid", "product.py: a spread that keeps both means, or a merging of symbols")
 def _on_grid(law: FloatArray, side: Side, grid: int) -> FloatArray:
-    """A grid in (u, v) for symbols that others send, in the share of P0 for those that nobody else sends."""
+    """A grid in (u, v) for symbols that others send, and one in the share of P0 for those that nobody else sends."""
     hidden = law[2] > TINY
     own, alone = law[:, hidden], law[:, ~hidden]
     total = alone[0] + alone[1]
@@ -177,7 +177,7 @@ def _on_grid(law: FloatArray, side: Side, grid: int) -> FloatArray:
         corners = _corners(own[2], places)
         made.append(np.stack([corners[2] * corners[0], corners[2] * corners[1], corners[2]]))
     if alone.size:
-        # (P0 - E P1)_+ is sublinear: a symbol split into two of other ratios, with the same sums, counts no less
+        # (P0 - E P1)_+ is sublinear: splitting a symbol into two with the same sums cannot lower it
         nodes, at, weight = share[0]
         parts = np.concatenate([total * (1.0 - weight), total * weight])
         mass = np.bincount(np.concatenate([at, at + 1]), weights=parts, minlength=nodes.size)
@@ -225,7 +225,7 @@ def _corners(mass: FloatArray, grid: Sequence[Places]) -> FloatArray:
 
 
 def tuples_up_to_order(sizes: Sequence[tuple[int, int]]) -> int:
-    """How many tuples there are if of ``count`` places with ``choices`` each only the multiset matters.
+    """How many tuples there are if only the multiset of ``count`` places with ``choices`` each matters.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""log delta at many eps: upper values are taken at few places, and chords between them serve the others.
+"""log delta at many eps: upper values are evaluated at few of them, and chords give the others.
 
-The true delta is convex in E = e^eps, so that the chord in E between two upper values is an upper value.  A lower value
-has no such chords, and is evaluated everywhere.
+The true delta is convex in E = e^eps, so the chord in E between two upper values is an upper value.  Lower values have
+no such chords and are evaluated everywhere.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def profile(ask: Ask, eps: FloatArray, tol: float, side: Side) -> FloatArray:
     while True:  # halve intervals until the chord is as good as the value in the middle
         wide = stop > start + 1
         start, stop = start[wide], stop[wide]
-        deep = out[start] < tuning.UNDERFLOW  # delta falls, and there it is 0 as a double
+        deep = out[start] < tuning.UNDERFLOW  # delta falls, and rounds to 0 there
         for a, b in zip(start[deep], stop[deep], strict=True):
             out[a + 1 : b] = out[a]
         start, stop = start[~deep], stop[~deep]
@@ -66,7 +66,7 @@ def chord(at: FloatArray, out: FloatArray, a: IntArray, b: IntArray, k: IntArray
 
 
 def falling(eps: FloatArray, log_delta: FloatArray) -> FloatArray:
-    """The smallest upper value at any smaller eps: the true delta falls with eps, an upper bound on it need not."""
+    """The smallest upper value at this eps or below: the true delta falls with eps, but its upper values need not."""
     order = np.argsort(eps, kind="stable")
     out = np.empty_like(log_delta)
     out[order] = np.minimum.accumulate(log_delta[order])

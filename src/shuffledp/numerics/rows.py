@@ -15,9 +15,9 @@ Table = TypeVar("Table", bound=tuple[Any, ...])
 
 #: Each rounding step is charged this much: 16 units in the last place.
 ULP = 2.0**-48
-#: A symbol that the others send less often than this, in expectation, may count as never sent ...
+#: A symbol that the others are expected to send fewer times than this may count as never sent ...
 _RARE = 1e-7
-#: ... if its P/t exceeds this times n: one draw of it would outweigh everything else.
+#: ... if its P/t exceeds n times this: a single draw of it would outweigh everything else.
 _SWAMPS = 1e3
 
 
@@ -27,7 +27,7 @@ def take_rows(table: Table, rows: slice | IntArray) -> Table:
 
 
 class Laws(NamedTuple):
-    """Padded with atoms of mass 0 and value 0, which change nothing; one more axis (types) may stand in the middle.
+    """Laws by row, padded with atoms of mass 0 and value 0, which change nothing; a middle axis may list types.
 
     ``bare`` and ``bare1`` are P0 - P1 and P1 of the symbols that only the victim sends.
     """
@@ -57,7 +57,7 @@ class Laws(NamedTuple):
 
     @property
     def spread(self) -> FloatArray:
-        """sum t gap^2: eps is proportional to its root, to leading order (inf where a symbol is exposed)."""
+        """sum t gap^2: to leading order eps is proportional to its root (inf where a symbol is exposed)."""
         exposed = (self.bare > 0.0).any(axis=-1)
         return np.where(exposed, np.inf, (self.t * self.gap * self.gap).sum(axis=-1))
 
@@ -90,9 +90,9 @@ def law_shift(eps: FloatArray, side: Side) -> FloatArray:
 
 @charge("symbols that others almost never send", "docs/proofs.md, Lemma 2(b)")
 def expose_rare(laws: Laws) -> Laws:
-    """t_j = 0 for symbols that would swamp the law: sound in an upper bound, and it costs the victim's mass on j.
+    """Set t_j = 0 for symbols that would swamp the law: sound in an upper bound, and it costs the victim's mass on j.
 
-    Where P/t is far above n, a single draw decides the sum, and no sum over a line is accurate.
+    Where P/t is far above n, a single draw decides the sum, and a sum over a line would be inaccurate.
     """
     n = laws.n.reshape(-1, *[1] * (laws.t.ndim - 1))
     rare = (n * laws.t < _RARE) & (np.maximum(laws.gap + laws.v, laws.v) > _SWAMPS * n) & (laws.t > 0.0)
@@ -116,7 +116,7 @@ def _columns(pairs: Sequence[ShuffledPair], side: Side) -> tuple[FloatArray, ...
 
 
 def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, IntArray]:
-    """Where each different key first occurs, and which of the different keys every key is.
+    """Where each distinct key first occurs, and the number of every key among them.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, IntArray]:
 
 
 def pad(parts: Sequence[FloatArray]) -> FloatArray:
-    """Stack arrays along a new first axis, filled up with zeros; no arrays are a table without rows."""
+    """Stack arrays along a new first axis, padded with zeros; an empty sequence gives a table without rows."""
     if not parts:
         return np.zeros((0, 1))
     shapes = {part.shape for part in parts}
@@ -143,7 +143,7 @@ def pad(parts: Sequence[FloatArray]) -> FloatArray:
 
 
 def chunks(cost: FloatArray, most: float = tuning.CELLS) -> list[slice]:
-    """Consecutive rows that cost about ``most`` together: all that bounds scratch memory."""
+    """Consecutive rows whose cost is about ``most`` together: the one place that bounds scratch memory."""
     if cost.sum() < most:
         return [slice(0, len(cost))] if len(cost) else []
     ends = (np.flatnonzero(np.diff(np.floor(np.cumsum(cost) / most))) + 1).tolist()

@@ -1,4 +1,4 @@
-"""Cheap upper values of delta from a few moments: they decide which of many rows need an evaluation.
+"""Cheap upper values of delta from a few moments, to decide which of many rows need an evaluation.
 
 With z = c + iy, E[(S + sZ)_+] <= (1/2 pi) Integral |M(z)|^n e^(s^2 (c^2 - y^2)/2) / (c^2 + y^2) dy (contour.py), and
 the modulus of M is bounded from moments of the tilted law, without any node.
@@ -14,13 +14,13 @@ from .ledger import charge
 from .line import Tilt, saddle, tilt
 from .pair import FloatArray
 
-#: Exponents above this bound nothing.
+#: Larger exponents give no bound.
 _LARGEST_RISE = 25.0
-#: Where the bell of M is bounded more coarsely, in squares of its deviations; the best of them counts.
+#: Squared deviations from which on the bell of M is bounded more coarsely; the best choice counts.
 _CLOSE = (16.0, 25.0, 40.0, 80.0)
-#: Dither, over 1/c at most, and over where nothing else bounds M.
+#: The widest dither, in units of 1/c, and one that is enough where nothing else bounds M, over that distance.
 _WIDEST, _ENOUGH = 0.3, 3.5
-#: Expected draws up to which those without a negative value are treated separately, and abscissas for the rest.
+#: Expected draws up to which the event of no negative draw is treated separately, and abscissas for the rest.
 _FEW_DRAWS, _DOUBLINGS = 40.0, 5
 
 
@@ -28,7 +28,7 @@ _FEW_DRAWS, _DOUBLINGS = 40.0, 5
 def remainder(y: FloatArray) -> FloatArray:
     """phi(y) = (e^y - 1 - y - y^2/2 - y^3/6)/y^4 for y >= 0, rounded up; inf where y is too large.
 
-    phi is a mixture of e^(uy), 0 <= u <= 1, so that it rises with y: for X <= r,
+    phi is a mixture of e^(uy), 0 <= u <= 1, so it rises with y: for X <= r,
     E e^(cX) <= 1 + c E X + c^2 E X^2/2 + c^3 E X^3/6 + c^4 phi(c r) E X^4.
     """
     y = np.maximum(y, 0.0)
@@ -77,7 +77,7 @@ def _erfcx(x: FloatArray) -> FloatArray:
 
 
 def law_tail(x: FloatArray, t: FloatArray, at: Tilt, copies: FloatArray) -> FloatArray:
-    """:func:`log_tail` of tilted laws that are known, by row."""
+    """:func:`log_tail` of known tilted laws, by row."""
     mean = (at.weight * x).sum(axis=1)
     square = (x - mean[:, None]) ** 2
     nothing = np.maximum(1.0 - t.sum(axis=1), 0.0) * np.exp(-at.log_m)
@@ -92,7 +92,7 @@ def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[FloatArray, 
 
     The distance from the truth is relative; both are inf where more draws are expected.
 
-    What happens without any draw of a negative value is computed exactly, and only the rest is bounded by
+    The event that no draw is negative is computed exactly, and only the rest is bounded by
     (x)_+ <= e^(cx)/(e c): for every c > 0
 
         E[(S)_+] <= n (1 - T-)^(n-1) sum_{x > 0} t x + (M(c)^n - M+(c)^n)/(e c),
@@ -105,7 +105,7 @@ def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[FloatArray, 
         return out, doubt
     x, t, n = x[few], t[few], n[few]
     gain, below = np.maximum(x, 0.0), t * (x < 0.0)
-    negative = below.sum(axis=1) * (1.0 - x.shape[1] * 2.0**-52)  # rounded down, which errs upward
+    negative = below.sum(axis=1) * (1.0 - x.shape[1] * 2.0**-52)  # rounding it down raises the result
     single = n * np.exp((n - 1.0) * np.log1p(-negative)) * (t * gain).sum(axis=1)
     c = 0.5 / x.max(axis=1)
     down, up = np.exp(c[:, None] * np.minimum(x, 0.0)), np.exp(c[:, None] * gain)
@@ -116,7 +116,7 @@ def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[FloatArray, 
         rest = np.fmin(rest, np.exp(n * np.log1p(plus)) * np.expm1(n * np.log1p(minus / (1.0 + plus))) / (np.e * c))
         down, up, c = down * down, up * up, 2.0 * c
     out[few] = np.log(single + rest) - np.log(n) + 1e-8
-    doubt[few] = rest / single  # what is computed exactly also bounds E[(S)_+] from below
+    doubt[few] = rest / single  # the exact part is also a lower bound on E[(S)_+]
     return np.where(np.isnan(out), np.inf, out), np.where(np.isnan(doubt), np.inf, doubt)
 
 
@@ -126,6 +126,6 @@ def log_screen(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
     at = tilt(x, t, saddle(x, t, n))
     value = n * at.log_m + law_tail(x, t, at, n) - np.log(n)
     value += 2.0**-48 * (np.abs(n * at.log_m) + n * at.c * at.load)
-    alone = np.log((t * np.maximum(x, 0.0)).sum(axis=1)) + 1e-12  # by convexity: delta is largest if nobody else hides
+    alone = np.log((t * np.maximum(x, 0.0)).sum(axis=1)) + 1e-12  # by convexity: as if nobody else hid the victim
     value = np.fmin(np.fmin(np.where(np.isnan(value), np.inf, value), alone), few_draws(x, t, n)[0])
     return np.where(x.max(axis=1) > 0.0, value, -np.inf)

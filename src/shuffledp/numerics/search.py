@@ -1,7 +1,7 @@
 """The two searches of the library: the smallest whole number that passes, and a real number next to one that fails.
 
-Whole numbers (users, messages, rounds) are expensive to evaluate, so their search interpolates; a real one bisects.
-Either way the caller says which side is safe, and the returned answer itself was evaluated.
+Whole numbers (users, messages, rounds) are expensive to evaluate, so their search interpolates; the other one bisects.
+In both the caller says which side is safe, and the returned number is one that was evaluated.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Look(NamedTuple):
 
 
 def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start: int) -> int | None:
-    """A whole number in [low, high] with an excess of at most 0, while the one below has a positive one (or is < low).
+    """A whole number k in [low, high] with excess(k) <= 0, where k = low or excess(k - 1) > 0.
 
-    For an excess that falls that is the smallest; None if ``high`` fails.  Steps from ``start`` double until they
-    make a bracket.  Only the sign of the excess decides; its size, which may be infinite, says where to search next.
+    If the excess falls, k is the smallest such number; None if ``high`` fails.  Steps from ``start`` double until they
+    bracket k.  Only the sign of the excess decides; its size, which may be infinite, says where to search next.
 
     Examples
     --------
@@ -81,13 +81,13 @@ def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start
 
 
 def close_in(excess: Callable[[int], float], below: Look, enough: Look) -> Look:
-    """The upper end of a bracket closed to 1, in at most one evaluation more than a bisection, usually far fewer.
+    """Close a bracket to width 1 and return its upper end, with at most one evaluation more than a bisection.
 
     Interpolate, truncate towards the middle, project onto what a bisection would have left: the ITP method (Oliveira,
     Takahashi, ACM Transactions on Mathematical Software 47, 2021) on whole numbers.
     """
     width = enough.at - below.at
-    reach = 2.0 ** math.ceil(math.log2(width))  # half of what may be left, after each evaluation
+    reach = 2.0 ** math.ceil(math.log2(width))  # half the width that a bisection would have left
     while (gap := enough.at - below.at) > 1:
         middle = 0.5 * (below.at + enough.at)
         fall = below.excess - enough.excess

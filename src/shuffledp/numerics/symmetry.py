@@ -1,8 +1,8 @@
-"""What agrees up to rounding in a probability matrix: values, rows, and pairs of rows that a symmetry exchanges.
+"""What is equal up to rounding in a probability matrix: values, rows, and pairs of rows that a symmetry exchanges.
 
-Entries that are equal on paper differ by some units in the last place when they come from a file or a formula.  Values
-are called alike if they agree to a relative 2^-42.  A law may stand for others that are alike if it leaves room for the
-difference (:func:`same_law`).
+Entries that are equal on paper differ by a few units in the last place when they come from a file or a formula.  Values
+are called alike if they agree to a relative 2^-42.  One law may stand for others with alike entries if it leaves room
+for the difference (:func:`same_law`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .ledger import charge
 from .pair import FloatArray, IntArray, ShuffledPair, Side, distinct
 from .rows import chunks
 
-#: Values that agree to this, relatively, are alike; neighbors of one group must agree to a part of it.
+#: Relative difference up to which values are alike, and up to which neighboring values join one group.
 _ALIKE, _CLOSE = 2.0**-42, 2.0**-45
-#: An odd number whose powers, modulo 2^64, are far from each other.
+#: An odd number whose powers modulo 2^64 look random: a hash of columns.
 _FACTOR = 0x9E3779B97F4A7C15
-#: Room in eps, in log delta and, relatively, in t for a law that stands for others that are alike.
+#: Room in eps, in log delta and, relatively, in t, for a law that stands for others with alike entries.
 SAME_LAW = 2.0**-38
 #: Joint masses of levels that are formed to find equal laws, and the products that they take.
 _MOST_MASSES, _MOST_PRODUCTS = 1e7, 1e9
@@ -33,8 +33,8 @@ def same_law(log_delta: FloatArray, eps: FloatArray, room: FloatArray) -> FloatA
     """log delta(eps) of all laws that one stands for, from its value at max(eps - room, 0), with t (1 - room).
 
     If the entries agree to d, P0 - E P1 of the others is at most (1+d) (P0 - E (1-2d) P1), and t at least (1-d) t: an
-    eps larger by 2d, a log delta larger by d and a t smaller by the factor 1-d cover them.  Laws that are made of alike
-    masses and alike levels agree to 2^-41; SAME_LAW is eight times that.  Below eps = room, E' = e^(eps - room) is
+    eps larger by 2d, a log delta larger by d and a t smaller by the factor 1-d cover them.  Laws made of alike masses
+    and alike levels agree to 2^-41; SAME_LAW is eight times that.  Below eps = room, E' = e^(eps - room) is
     less than 1, where D_E' <= D_1 + (1 - E') <= D_1 + room - eps.
     """
     with np.errstate(divide="ignore"):
@@ -42,17 +42,17 @@ def same_law(log_delta: FloatArray, eps: FloatArray, room: FloatArray) -> FloatA
 
 
 class Alike(Family):
-    """A family whose members stand for others that are alike; their t has the room already."""
+    """A family whose members stand for others with alike entries; their t has the room already."""
 
     def __init__(self, family: Family, members: int = 0, room: float = SAME_LAW) -> None:
-        """``members`` is the number of all that they stand for; 0: each stands for itself."""
+        """``members`` counts everything that they stand for; 0 means that each stands for itself only."""
         self.family, self.members, self.room = family, members, room
 
     @classmethod
     def epsilons(
         cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
     ) -> list[Answer]:
-        """A little more eps, for a little less delta."""
+        """The answers for a slightly smaller delta, raised slightly."""
         room = _rooms(families, side)
         found = epsilons([f.family for f in families], n=n, delta=delta * (1.0 - room), tol=tol, side=side)
         return [
@@ -64,7 +64,7 @@ class Alike(Family):
     def log_deltas(
         cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
     ) -> FloatArray:
-        """The largest log delta over the members, a little to the left."""
+        """The largest log delta over the members, at a slightly smaller eps."""
         room = _rooms(families, side)
         at = np.maximum(eps - room, 0.0)
         return same_law(log_deltas([f.family for f in families], at, n=n, tol=tol, side=side), eps, room)
@@ -79,7 +79,7 @@ class Alike(Family):
         return self.family.pairs(most)
 
     def thinned(self, chance: float) -> Alike:
-        """Thinned laws of members that are alike are alike."""
+        """Thinning multiplies all t by the same factor, so alike laws stay alike."""
         return Alike(self.family.thinned(chance), self.members, self.room)
 
 
@@ -90,7 +90,7 @@ def _rooms(families: Sequence[Alike], side: Side) -> FloatArray:
 def groups(values: FloatArray) -> tuple[FloatArray, IntArray]:
     """Representatives of the groups of alike values >= 0, rising, and the number of each value's group.
 
-    Where groups would be wider than 2^-42, every value is one of its own.
+    If any group would be wider than 2^-42, every value gets a group of its own.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def groups(values: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def exact(values: FloatArray) -> bool:
-    """Whether alike values are equal to the last bit, so that a law which stands for others needs no room.
+    """Whether alike values are equal to the last bit; a law that stands for others then needs no room.
 
     Examples
     --------
@@ -120,12 +120,12 @@ def exact(values: FloatArray) -> bool:
 
 
 def distinct_rows(rows: FloatArray) -> FloatArray:
-    """The different rows, in the order in which they come."""
+    """The distinct rows, in the order of their first occurrence."""
     return rows[distinct(rows)[0]]
 
 
 def merged_columns(rows: FloatArray) -> FloatArray:
-    """Proportional columns as one: they have the same likelihood ratios for every pair of rows."""
+    """The matrix with proportional columns merged: they have the same likelihood ratios for every pair of rows."""
     used = rows[:, rows.max(axis=0) > 0.0]
     top = used.max(axis=0)
     shapes = used / top
@@ -183,12 +183,11 @@ def distinct_laws(
 
 
 def representatives(rows: FloatArray, fixed: FloatArray | None = None) -> IntArray:
-    """Ordered pairs of different rows, as places a d + b: one of all those that symmetries of the matrix exchange.
+    """Ordered pairs of different rows, as places a d + b: one for each set that symmetries of the matrix exchange.
 
-    ``fixed`` is one more row, which a symmetry must leave as it is.
-    A symmetry is a permutation of the rows and one of the columns that change no entry, up to rounding.  Those that are
-    tried are rotations and reversals of the rows, and exchanges of rows i and i xor 2^k; whatever is tried, a symmetry
-    counts only if it is found to be one.
+    A symmetry permutes rows and columns without changing any entry, up to rounding; ``fixed`` is one more row, which it
+    must leave in place.  Rotations and reversals of the rows, and exchanges of rows i and i xor 2^k, are tried; each
+    counts only after a check that it is a symmetry.
 
     Examples
     --------
@@ -215,7 +214,7 @@ def _candidates(d: int) -> list[IntArray]:
 
 
 def _sorted_columns(code: IntArray) -> IntArray:
-    """The columns in the order of a hash of each; equal columns have equal hashes."""
+    """The columns, sorted by a hash; equal columns have equal hashes."""
     weights = np.array([pow(_FACTOR, i + 1, 2**64) for i in range(code.shape[0])], dtype=np.uint64)
     with np.errstate(over="ignore"):
         numbers: NDArray[np.uint64] = (code.astype(np.uint64) * weights[:, None]).sum(axis=0)
@@ -223,7 +222,7 @@ def _sorted_columns(code: IntArray) -> IntArray:
 
 
 def _joined(label: IntArray, step: IntArray) -> IntArray:
-    """Labels in which pairs that ``step`` maps to each other, in any number of steps, have the smallest label."""
+    """New labels: all places that ``step`` maps to each other, in any number of steps, get their smallest label."""
     while True:
         before, power = label, step
         for _ in range(step.size.bit_length()):

@@ -1,17 +1,17 @@
-"""Numbers that only trade time for tightness: whatever they are, every answer stays on its private side.
+"""Numbers that only trade time for tightness: with any values, every answer stays on its private side.
 
-One name, one sentence, one unit each.  Nothing that soundness rests on is here (numerics/ledger.py names that).
+Each has one name, one sentence and one unit.  Nothing here carries soundness; numerics/ledger.py lists what does.
 """
 
 from __future__ import annotations
 
 #: Doubles of scratch memory that a sum works on at once: rows x nodes x atoms.
 CELLS = 200_000
-#: e^eps beyond this eps is not formed: upper values stop falling there, lower ones are those of eps -> inf.
+#: Beyond this eps e^eps is not formed: upper values stop falling, and lower ones are those of eps -> inf.
 LARGEST_EPSILON = 200.0
 
 # -- the line on which a trapezoid sum is taken ------------------------------------------------------------------
-#: Nodes of one block of a sum; blocks that add nothing are bounded as a whole.
+#: Nodes of one block of a sum; a block that adds next to nothing is bounded as a whole.
 BLOCK = 32
 #: Nodes below e^-MARGIN times the accuracy that is asked for are bounded, not evaluated.
 MARGIN = 10.0
@@ -19,17 +19,17 @@ MARGIN = 10.0
 WIDEST_DITHER = 3.0
 #: The most nodes of one row of the contour; beyond it the dither is widened.
 MOST_NODES = 400_000.0
-#: Times that a contour is evaluated, with a finer dither each time, where the dither costs more than was asked for.
+#: Times that a contour may be evaluated, with a finer dither each time, until the dither costs as little as asked.
 REFINEMENTS = 3
-#: Relative accuracy in delta that the first dither of a contour is for, where a finer one is asked for.
+#: The first dither of a contour is chosen for this relative accuracy in delta, even where a finer one is asked for.
 FIRST_DITHER = 1e-4
-#: log of a delta below every positive double: a finer value is not needed.
+#: log of a delta that is below every positive double: no finer value is needed.
 UNDERFLOW = -760.0
 
 # -- count tables --------------------------------------------------------------------------------------------------
 #: The most count vectors of one table.
 MOST_COUNTS = 200_000
-#: Count vectors that cost about as much as one contour; a row of a table is used about twice.
+#: Count vectors that cost about as much as one contour, for each time that a table is used.
 COUNTS_OF_A_USE = 1_000
 #: The most categories of a draw for which counts are listed.
 MOST_CATEGORIES = 7
@@ -37,106 +37,106 @@ MOST_CATEGORIES = 7
 MOST_DRAWS = 2_000.0
 
 # -- solver and families -------------------------------------------------------------------------------------------
-#: Steps of a first guess, most of which are needed only where it is poor.
+#: Iterations of a first guess at most; few are needed unless it is poor.
 GUESSES = 16
-#: Evaluations of one row before the solver keeps what it has.
+#: Evaluations of one row, after which the solver returns its best safe answer.
 STEPS = 80
-#: Relative accuracy in delta of a look that only decides whether a member needs to be solved.
+#: Relative accuracy in delta of an evaluation that only decides whether a member must be solved.
 GLANCE = 1e-2
-#: An analysis whose log delta exceeds that of another one by this, at such a look, is not evaluated.
+#: An analysis whose log delta exceeds that of another by this, at such an accuracy, is not evaluated further.
 CLEARLY = 0.5
-#: Members above this share of the largest spread are likely to be the worst; lower bounds over many users leave out
-#: all others, because any subset of the members is one.
+#: Members above this share of the largest spread are likely to be the worst.  Lower bounds over many users leave the
+#: others out: any subset of the members gives a lower bound.
 ENOUGH_SPREAD = 0.9
-#: Users from which on a lower bound leaves such members out.
+#: From this many users on, a lower bound leaves the other members out.
 MANY_USERS = 1_000
-#: Rows of one family that are evaluated at once, largest first, before the rest is compared with them.
+#: Rows of one family that are evaluated at once, largest first, before the others are compared with them.
 AT_ONCE = 16
 #: Rows of a search that are bounded at once: pairs of inputs x questions.
 MOST_ROWS = 1_000_000
 #: Pairs x symbols of a matrix over its blanket that are evaluated for one question; the bounds of other pairs count.
 MOST_BLANKET_CELLS = 600_000
-#: Numbers that the laws of rows which are evaluated at once consist of: rows x types x atoms.
+#: Size of the laws of rows that are evaluated at once: rows x types x atoms.
 LARGEST_CURVE = 2_000_000
 
-#: Shuffled pairs of a family, up to which its profile may be sampled at many eps.
+#: Up to this many shuffled pairs, the profile of a family may be sampled at many eps.
 FEW_LAWS = 64
-#: Symbols of all types of a swap bound, up to which its profile may be sampled at many eps.
+#: Up to this many symbols over all types, the profile of a swap bound may be sampled at many eps.
 FEW_SYMBOLS = 1_024
 
 # -- profiles ------------------------------------------------------------------------------------------------------
-#: Values of eps from which on a profile is drawn by chords.
+#: From this many values of eps on, a profile uses chords.
 MANY_POINTS = 128
 #: Places of a profile that are evaluated first.
 FIRST_KNOTS = 65
 
 # -- mixtures ------------------------------------------------------------------------------------------------------
-#: Crude values of pieces exceed the true ones by about e to this.
+#: log of about how far crude values of pieces exceed the true ones.
 CRUDE = 3.0
-#: Pieces that add less than this share of the accuracy asked for are not evaluated.
+#: A piece that adds less than this share of the requested accuracy is not evaluated.
 LEAST_SHARE = 1e-3
 
 # -- the swap bound --------------------------------------------------------------------------------------------------
-#: Step of the swap sum in tilted deviations: it raises the sum by about exp(-2 (pi/1.1)^2).
+#: Step of the swap sum, over 1/(tilted deviation): it raises the sum by about exp(-2 (pi/1.1)^2).
 SWAP_STEP = 1.1
-#: Its largest step in abscissas: it raises the sum by about exp(-2 pi/0.55).
+#: Its largest step, over the abscissa: it raises the sum by about exp(-2 pi/0.55).
 SWAP_NARROW = 0.55
-#: e^-this of a swap sum, or of delta, is not worth another node, block of nodes or waiting time.
+#: A node, block of nodes or waiting time below e^-this of a swap sum, or of delta, is not evaluated.
 SWAP_CUT = 24.0
 #: The most nodes of one swap sum.
 SWAP_NODES = 4096
 #: Blocks of waiting times k grow by this ratio with k, and shrink by it as k comes near n.
 WAITS_GROWTH = 1.2
-#: Waiting times below this part of their mean are one block.
+#: Waiting times below this share of their mean form one block.
 SHORT_WAIT = 0.01
-#: Places of a table of A.
+#: Places at which A is tabulated.
 PLACES = 256
-#: How far below its largest value A is tabulated (logarithm).
+#: How far below its largest value A is tabulated, as a logarithm.
 DEPTH = 60.0
-#: Free users that are expected, below which the swap bound is the local delta.
+#: With fewer expected free users the swap bound is the local delta.
 NOBODY_FREE = 1e-6
-#: The same where the types are a table: among so few all of them would have to be summed, over thousands of nodes.
-#: With few types, a law that dominates all is tried down to a quarter of that, even far from 0.
+#: The same where the types are a table: with fewer free users all types would be summed, over thousands of nodes.
+#: With few types, and up to four times this many free users, one law that dominates all types is tried even far from 0.
 FEW_FREE = 12.0
-#: The widest dither of a swap sum that accuracy asks for, in tilted deviations.
+#: The widest dither of a usual swap sum, in tilted deviations.
 WIDEST_SWAP_DITHER = 0.05
-#: Below this many deviations of the saddle from 0 other abscissas may be better.
+#: If the saddle is fewer deviations from 0 than this, other abscissas may be better.
 CLOSE = 3.5
-#: Where one user's X is more than this many deviations of the sum, lattices resonate, and wider dithers may be better.
+#: If the range of one user's X exceeds this many deviations of the sum, lattices resonate: wider dithers may be better.
 GRAINY = 0.1
-#: The best line at one eps is kept while eps changes by less than this share of it, and of its distance to the limit.
+#: The best line is kept while eps changes by less than this share of itself and of its distance to the limit.
 NEARBY = 0.02
-#: Types are equally bad where their log U differ by less than this.
+#: Types whose log U differ by less than this count as equally bad.
 ALIKE = 0.5
-#: Types that are tried in turn as the worst one, before a line is placed.
+#: How many types are tried in turn as the worst one before a line is placed.
 LEADERS = 8
-#: Types that the best line is chosen for, the worst ones on the usual line ...
+#: The best line is chosen for this many types, the worst ones on the usual line ...
 CONTENDERS = 3
-#: ... if they are at most this far behind the worst one, in log delta.
+#: ... that are at most this far below the worst one in log delta.
 BEHIND = 2.0
-#: Types of the largest spread that a first guess looks at.
+#: A first guess looks at this many types, those of the largest spread.
 GUESSED_TYPES = 4
-#: The law that dominates all types is used if its spread is at most this far above that of the worst type.
+#: The law that dominates all types is used if its spread is at most this many times that of the worst type.
 NEARLY_JOINED = 1.1
-#: Types x symbols up to which that law is tried.
+#: Up to this many types x symbols that law is tried.
 MOST_JOINED = 256
-#: Values of X on which laws of more than twice as many symbols are spread ...
+#: Laws with more than twice as many symbols are spread onto this many values of X ...
 GRID = 4096
-#: ... if that raises E X^2 by at most this part, and so eps by half of it.
+#: ... if that raises E X^2 by at most this share, and so eps by half of it.
 GRID_COST = 4e-5
 #: Dither of a sum over several classes of users, in tilted deviations.
 CLASS_DITHER = 0.02
 #: Pairs x types x symbols of a matrix that are evaluated for one question; the bounds of other pairs count.
 MOST_SWAP_CELLS = 200_000
-#: Open pairs x types x symbols up to which laws are looked at before pairs are evaluated.
+#: Up to this many open pairs x types x symbols, laws are bounded before pairs are evaluated.
 MOST_OPEN_CELLS = 15_000_000
-#: Nodes x symbols of all open types up to which they are summed on one line before pairs are evaluated.
+#: Up to this many nodes x symbols over all open types, these are summed on one line before pairs are evaluated.
 MOST_SUMMED_CELLS = 40_000_000
 
 # -- all crowds of few users -----------------------------------------------------------------------------------------
 #: Products that may be formed to go through all crowds for one question: about 50 ms.
 MOST_CROWD_WORK = 85_000_000
-#: Entries of a matrix up to which that is considered at all.
+#: Up to this many entries of a matrix that is considered at all.
 MOST_CROWD_CELLS = 4096
-#: Up to here every k is evaluated on its own and the answer is the truth to rounding.
+#: Up to this many users every dataset is evaluated, and the answer is the truth to rounding.
 EVERY_K = 256

@@ -1,1 +1,1 @@
-"""The swap bound (docs/swap.md): the others hide the victim with their whole laws, not with their common part only."""
+"""The swap bound (docs/swap.md): the others hide the victim with their whole laws, not only with their common part."""

@@ -25,7 +25,7 @@ from .waiting import Others, Waiting
 
 
 class Tangent(NamedTuple):
-    """A convex function at c, by row, and the type that it is of."""
+    """A convex function at c, by row: its value, its slope, and the type whose function it is."""
 
     c: FloatArray
     value: FloatArray
@@ -43,7 +43,7 @@ class SwapCurve(Curve):
         self.members, self.which, self.n, self.others, self.dither = members, which, n, others, dither
         self.limit, self.floor, self.beta = members.limit[which], members.floor[which], members.beta[which]
         self._slack = members.slack[which]
-        #: whether anybody may be free; else the victim's own message is all that counts
+        #: whether anybody may be free; if not, only the victim's own message counts
         self._swaps = (n > 2.0) & (n * self.beta > members.fewest_free[which])
         self._types, self._owner, self._first = ranges(members.start[which], members.types[which])
         self._copies = np.maximum(n - 1.0 / np.maximum(self.beta, 1e-15), 1.0)
@@ -54,12 +54,12 @@ class SwapCurve(Curve):
         self._ends = self._lead, self._lead  # the types on either side of c
         self._waiting: Waiting | None = None
         self._kept = np.zeros(n.size)
-        #: The way that was best at some eps (lines.py), and that eps: it is used nearby.
+        #: The best way at some eps (lines.py), and that eps; the way is used again nearby.
         self._way, self._chosen_at = np.zeros(n.size, dtype=np.int64), np.full(n.size, np.nan)
 
     @classmethod
     def of(cls, members: Sequence[SwapPair], n: FloatArray, tol: float) -> Self:
-        """One row per victim pair and its n; ``tol`` is the relative accuracy wanted of eps.
+        """One row per victim pair and its n; ``tol`` is the requested relative accuracy of eps.
 
         Examples
         --------
@@ -91,7 +91,7 @@ class SwapCurve(Curve):
 
     @np.errstate(all="ignore")
     def at(self, eps: FloatArray, rtol: FloatArray) -> Values:
-        """The worst type on the best line, and what is left where nobody is free."""
+        """U of the worst type on the best line, plus the term for the event that nobody is free."""
         parts = self._in_parts()
         if len(parts) > 1:
             found = [self.take(rows).at(eps[rows], rtol[rows]) for rows in parts]
@@ -117,7 +117,7 @@ class SwapCurve(Curve):
 
     @np.errstate(all="ignore")
     def crude(self, eps: FloatArray) -> FloatArray:
-        """All types by their cheap bounds, on the line of the worst one."""
+        """The cheap bounds of all types, on the line of the worst one."""
         parts = self._in_parts()
         if len(parts) > 1:
             return np.concatenate([self.take(rows).crude(eps[rows]) for rows in parts])
@@ -129,19 +129,19 @@ class SwapCurve(Curve):
 
     def _whole(self, value: FloatArray, here: At, log_local: FloatArray) -> FloatArray:
         """log delta, given the largest U + exposed of every row."""
-        idle = np.maximum.reduceat(here.x.max(axis=1), here.first) <= 0.0  # every mean of X is then at most 0
+        idle = np.maximum.reduceat(here.x.max(axis=1), here.first) <= 0.0  # then every mean of X is at most 0
         value = np.where(idle, np.maximum.reduceat(here.log_bare, here.first), value)
         return without_free_users(value, here.waiting.log_rest, self.others.lost, log_local)
 
     def placed(self, eps: FloatArray) -> tuple[At, FloatArray]:
-        """The types at eps, where the line of every row is, and about -d log delta/d eps by the saddle point."""
+        """The types at eps with the line of every row, and the slope -d log delta/d eps of the saddle-point formula."""
         if self._laws is None:
             n = self.n[self._owner]
             self._laws = expose_rare(take_rows(self.members.laws, self._types)._replace(n=n))
         x, bare = self._laws.at(eps[self._owner], "upper")
         t = self._laws.t
         self._c, self._lead, log_m = self._leaders(x, t)
-        # between two types the slope is a mean of theirs, and that of one may be 0; the wider one decides on the dither
+        # between two types the slope is a mean of theirs, and one may be 0; the wider type decides the dither
         ends = [tilt(x[k], t[k], self._c) for k in (*self._ends, self._lead)]
         alike = [self._copies * (log_m - end.log_m) <= tuning.ALIKE for end in ends]
         variance = np.max([np.where(same, end.variance, 0.0) for same, end in zip(alike, ends, strict=True)], axis=0)
@@ -153,16 +153,16 @@ class SwapCurve(Curve):
         place = (self._owner, self._first, self._lead, self._c, deviation, self._copies, waiting)
         if t.shape[1] > 2 * tuning.GRID:
             y, mass = on_grid(x, t)
-            # a few values far from the others make the cells wide: eps is about proportional to the root of E X^2
+            # a few distant values make the cells wide; eps is about proportional to the root of E X^2
             if np.all((mass * y * y).sum(axis=1) <= (1.0 + tuning.GRID_COST) * (t * x * x).sum(axis=1)):
                 x, t = y, mass
         return At(x, t, np.log(bare), *place), slope
 
     def _leaders(self, x: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
-        """c near the minimum of the largest n log M_x(c) - 2 log c over types x; that type there, and its log M(c).
+        """c near the minimum of the largest n log M_x(c) - 2 log c over types x; that type, and its log M(c).
 
-        All are convex in c: the minimum is on the side of c where the saddle of the largest one is, and above the point
-        where the tangents at both ends of its bracket meet.
+        All these functions are convex in c.  So the minimum is on the side of c where the saddle of the largest one is,
+        and it is not below the point where the tangents at both ends of the bracket meet.
         """
         lead, start = self._lead, None if np.isnan(self._c).any() else self._c
         c = own = self._saddle(x[lead], t[lead], start)
@@ -195,19 +195,19 @@ class SwapCurve(Curve):
         return found[0], found[1], found[2][1]
 
     def _saddle(self, x: FloatArray, t: FloatArray, start: FloatArray | None) -> FloatArray:
-        """The abscissas of some laws, or 1 where the arithmetic failed: any is sound."""
+        """The saddles of some laws, or 1 where the arithmetic fails: any abscissa is sound."""
         c = saddle(x, t, self._copies, start)
         return np.where((c > 0.0) & (c < 1e300), c, 1.0)
 
     def _waited(self, kept: FloatArray) -> Waiting:
-        """Waiting times up to where the rest is below e^-kept, and some more, so that they serve nearby."""
+        """Waiting times up to a rest below e^-kept, and a few more, so that they can be used again nearby."""
         if self._waiting is None or np.any(kept > self._kept):
-            self._kept = 16.0 * np.ceil(1.1 * kept / 16.0)  # few different ones: rows of one law share their sums
+            self._kept = 16.0 * np.ceil(1.1 * kept / 16.0)  # few distinct numbers: rows of one law share their sums
             self._waiting = Waiting.of(self.beta, self.others, self._kept)
         return self._waiting
 
     def _on_lines(self, here: At, eps: FloatArray) -> FloatArray:
-        """max over types of log(U + exposed), in the best way; the one that was best is so nearby."""
+        """max over types of log(U + exposed), in the best way, which is kept for nearby eps."""
         stale = ~(np.abs(eps - self._chosen_at) <= tuning.NEARBY * np.minimum(eps, self.limit - eps))
         value, old, new = np.empty(eps.size), np.flatnonzero(~stale), np.flatnonzero(stale)
         if old.size:
@@ -218,24 +218,24 @@ class SwapCurve(Curve):
         return value
 
     def guess(self, log_delta: FloatArray) -> Guess:
-        """That of the few types of the largest spread, by the saddle-point approximation, and what the dither costs."""
+        """The saddle-point approximation of the few types of the largest spread, and what moduli and dither cost."""
         some = largest_of(self.members.spread[self._types], self._owner, tuning.GUESSED_TYPES)
         row, kind, laws = self._owner[some], self._types[some], self.members.laws
         law = laws.gap[kind], laws.v[kind], laws.t[kind]
         (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self.limit[row])
         q = 2.0 + slope**2 * self.members.spread[kind] / self._copies[row]
-        eps = eps + 2.1 / (q**3 * slope)  # moduli in place of real parts, if X is Gaussian, fitted
+        eps = eps + 2.1 / (q**3 * slope)  # the cost of moduli in place of real parts, fitted to a Gaussian X
         worst = largest_of(np.where(self.members.spread[kind] > 0.0, eps, 0.0), row, 1)
         return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2 + 1e-5), slope[worst])
 
 
 @charge("very many symbols on a grid of X", "docs/swap.md, one dominating law")
 def on_grid(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Laws on few values that dominate those of many, by row: every value is split between its two neighbors on a grid.
+    """Laws on few values that dominate laws on many: every value is split between its two neighbors on a grid.
 
-    That keeps the mean, so that E(X - a)_+ rises for every a.  A mass is a sum of up to all masses, one by one, and may
-    have lost 2^-53 of itself with each: as E(X - a)_+ is at most the range times Pr[X > a], raising all values by twice
-    that part of the range, and 1e-12 of it, repairs it.
+    Splitting keeps the mean, so E(X - a)_+ rises for every a.  A mass may be a sum of all given masses and lose 2^-53
+    of itself with each addition.  As E(X - a)_+ is at most the range times Pr[X > a], raising all values by twice that
+    share of the range, and by 1e-12 of the range, makes up for it.
     """
     low, span, last = x.min(axis=1, keepdims=True), np.ptp(x, axis=1, keepdims=True), tuning.GRID - 1
     place = (x - low) * (last / np.maximum(span, 1e-300))
@@ -248,7 +248,7 @@ def on_grid(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def dither_for(tol: float) -> float:
-    """The dither, in tilted deviations, that suits a relative accuracy ``tol`` of eps."""
+    """The dither, in tilted deviations, for a relative accuracy ``tol`` of eps."""
     return min(max(math.sqrt(tol), lines.FINE), tuning.WIDEST_SWAP_DITHER)
 
 
@@ -256,7 +256,7 @@ def dither_for(tol: float) -> float:
 def without_free_users(value: FloatArray, log_rest: FloatArray, lost: FloatArray, log_local: FloatArray) -> FloatArray:
     """log of U + (Pr[k is not summed] + Pr[too few others]) local(E), rounded up; inf where U is not a number.
 
-    In either case all but the victim's own message is revealed, which costs local(E) = sum (P0 - E P1)_+.
+    In either event only the victim's own message hides its value, which costs local(E) = sum (P0 - E P1)_+.
     """
     rest = np.logaddexp(log_rest, np.log(lost)) + log_local
     whole = np.logaddexp(value, rest) + 1e-13

@@ -75,7 +75,7 @@ class SwapSet(Listed):
 
 
 def only_upper(side: Side) -> None:
-    """The swap bound says nothing from below."""
+    """Refuse the lower side: the swap bound is an upper bound only."""
     if side != "upper":
         raise BoundNotApplicableError("the swap bound is an upper bound; take the lower one from constant datasets.")
 
@@ -88,7 +88,7 @@ class Class(NamedTuple):
 
 
 class Mixed(NamedTuple):
-    """One victim pair among classes of others, whose laws, over all classes and types, share a common part."""
+    """One victim pair among classes of others; the laws of all their types share a part of mass ``common_mass``."""
 
     classes: tuple[Class, ...]
     common_mass: float
@@ -97,11 +97,11 @@ class Mixed(NamedTuple):
 class ClassSet(Listed):
     """The largest swap bound over some victim pairs among several classes of users.
 
-    In step 4 of Theorem 2 (docs/swap.md) the mean of |M| over all others is the mean over the classes, each with its
-    share of the others, of the mean over the users of a class, which is at most the largest |M| of a type of that
-    class.  The size of a class is known, so it is the *mean of the moduli* that counts: neither the modulus of the mean
-    law, which is smaller, nor the worst class alone, which is larger.  The subset S_k is a uniformly random one of all
-    others, whatever the numbers of each class in it are: Maclaurin's inequality does not ask.
+    In step 4 of Theorem 2 (docs/swap.md) the mean of |M| over all others is a mean over the classes, weighted by their
+    shares, of the mean within each class, which is at most the largest |M| of a type of that class.  The size of a
+    class is known, so the *mean of the moduli* counts: neither the modulus of the mean law, which is smaller, nor the
+    worst class alone, which is larger.  The subset S_k is uniformly random among all others; Maclaurin's inequality
+    holds for any numbers of each class in it.
     """
 
     def __init__(self, members: Sequence[Mixed]) -> None:
@@ -126,7 +126,7 @@ class ClassCurve(Curve):
         self.members, self.which, self.shares, self.beta, self.n = members, which, shares, beta, n
         self.limit, self.floor = members.limit[which].max(axis=1), np.zeros(n.size)
         types = members.types[which][:, :, None]
-        #: every class gets equally many types: where it has fewer, its last one is repeated
+        #: every class gets equally many types; the last one is repeated where there are fewer
         self._kinds = members.start[which][:, :, None] + np.minimum(np.arange(types.max()), types - 1)
         self._copies = np.maximum(n - 1.0 / np.maximum(beta, 1e-15), 1.0)
         self._widest = self._chosen(members.spread[self._kinds])
@@ -156,7 +156,7 @@ class ClassCurve(Curve):
 
     @np.errstate(all="ignore")
     def at(self, eps: FloatArray, rtol: FloatArray) -> Values:
-        """A of the mean over the classes of the largest |M| of their types, node by node: that covers all tuples."""
+        """At every node A of the mean, over the classes, of the largest |M| of a type, which covers all types."""
         rows, classes = self.which.shape
         flat = [self.members.local(self.which[:, k], eps) for k in range(classes)]
         log_local = np.max([part.log_delta for part in flat], axis=0)
@@ -164,7 +164,7 @@ class ClassCurve(Curve):
         (x, bare), t = laws.at(eps, "upper"), laws.t
         kind, shares = self._widest, self.shares[:, :, None]
         c = np.ones(rows)
-        for _ in range(tuning.LEADERS):  # the saddle of the law that mixes the worst types: any line is sound
+        for _ in range(tuning.LEADERS):  # find the saddle of the mixture of the worst types; any line is sound
             place = (np.arange(rows)[:, None], np.arange(classes), (self._kinds == kind[:, :, None]).argmax(axis=2))
             law = self._mixture(x[place]), self._mixture(shares * t[place])
             c = saddle(*law, self._copies)

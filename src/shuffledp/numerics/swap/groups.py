@@ -1,25 +1,25 @@
 """The swap bound for protocols with blanket messages, in which the others' own messages hide the victim too.
 
 Put the own message of another user and k blanket messages into a *group*, of which the adversary sees the multiset.
-With t the law of a blanket message, R_x that of an own message and w t <= R_x for all x, an own message is a draw of t,
-whatever its sender holds, with probability w; a blanket message always is one.  Look at the groups in random order:
-with probability a at the own message (it is free with probability w), else at one of the blanket messages (which is
-free).  So a group is free with probability beta = 1 - a (1-w), and exchanging the victim's message for the free one
-puts it, with alpha = a w/beta, beside k blanket messages, else beside the own message and k-1 blanket messages.  The
-proof of Theorem 1 (docs/swap.md) then holds with groups in place of users: a user is a group of type x,
+Let t be the law of a blanket message, R_x that of an own message, and w t <= R_x for all x.  Then an own message is,
+for any value of its sender, a draw of t with probability w; a blanket message always is one.  Inspect the groups in
+random order: with probability a the own message, which is free with probability w, else one of the blanket messages,
+which is free.  So a group is free with probability beta = 1 - a (1-w).  Exchanging the victim's message for the free
+one puts it beside k blanket messages, with probability alpha = a w/beta, or else beside the own message and k-1 blanket
+messages.  The proof of Theorem 1 (docs/swap.md) then holds with groups in place of users: a user is a group of type x,
 
     law of a group      G_x = sym(R_x, t, ..., t)
     with the victim's   alpha sym(P, t, ..., t) + (1-alpha) sym(P, R_x, t, ..., t),
 
-where sym is the law of the multiset of independent messages.  With u = P0/t and s = R_x/t, sums over the k+1 messages
-of a group, the first is to t^(k+1) as (sum s)/(k+1), the second, for P0, as [alpha sum u + (1-alpha)/k sum_{i != j} u_i
-s_j]/(k+1).  Every alpha is sound; it is chosen by the variance.  Blanket messages that are left over make groups of k+1
-of them (R_x = t).  The last term of Theorem 1 remains that of the victim's own message.
+where sym is the law of the multiset of independent messages.  With u = P0/t and s = R_x/t, and sums over the k+1
+messages of a group, the ratio of the first law to t^(k+1) is (sum s)/(k+1); that of the second, for P0, is [alpha sum u
++ (1-alpha)/k sum_{i != j} u_i s_j]/(k+1).  Every alpha is sound; it is chosen by the variance.  Blanket messages that
+are left over form groups of k+1 of them (R_x = t).  The last term of Theorem 1 is still that of the victim's own
+message.
 
-Labels within a group are hidden, between groups they are not: the larger the group, the sharper the bound, and the
-more symbols it has.
+Labels are hidden within a group but not between groups: larger groups give a sharper bound, with more symbols.
 
-The number of blanket messages may be random: delta is its mean over that number, which may be rounded down.
+If the number of blanket messages is random, delta is the mean over that number, which may be rounded down.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from .family import only_upper
 from .pair import Members, SwapPair
 from .waiting import Others
 
-#: Different multisets of a group at most.
+#: The most distinct multisets of a group.
 _MOST_SYMBOLS = 800
-#: The largest number of blanket messages in one.
+#: The most blanket messages in a group.
 _MOST_MESSAGES = 6
 #: The alphas that are tried.
 _SHARES = np.linspace(0.0, 1.0, 9)
-#: The number of messages is rounded as if this accuracy were asked for: each number costs a sum.
+#: The number of messages is rounded for no finer accuracy than this: each number costs a sum.
 _ROUNDING = 3e-3
 
 
 class Messages(NamedTuple):
-    """The laws of one kind of others: P0 and P1 of the victim, R of the other's own message, t of a blanket message."""
+    """The laws for others of one type: P0 and P1 of the victim, R of the own message, t of a blanket message."""
 
     P0: FloatArray
     P1: FloatArray
@@ -62,9 +62,9 @@ class Messages(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The law of a group, and what the victim's message makes of it under P0 and P1.
+    """The law of a group, and its laws with the victim's message under P0 and P1.
 
-    It stands beside blanket messages only (``alone``), or beside the own message and one blanket message less.
+    That message is beside blanket messages only (``alone``), or beside the own message and one blanket message less.
     """
 
     t: FloatArray
@@ -78,7 +78,7 @@ class Group(NamedTuple):
         u, v, s = (np.asarray(law) / t for law in laws[:3])
         chosen, times, orders = _multisets(t.size, size + 1)
         mass = orders * np.prod(t[chosen], axis=1) / (size + 1)
-        # sum over i != j of u_i s_j, with no difference of sums: one message a is taken out where there is one
+        # sum over i != j of u_i s_j without a difference of sums: take one message out, if there is one
         less = np.maximum(times[:, None, :] - np.eye(t.size), 0.0) @ s
         alone = mass * (times @ u), mass * (times @ v)
         beside = mass / size * ((times * less) @ u), mass / size * ((times * less) @ v)
@@ -124,7 +124,7 @@ class _Plan(NamedTuple):
     spread: float
 
     def groups(self, users: int, messages: IntArray) -> IntArray:
-        """How many there are, with those of blanket messages only, beside the victim."""
+        """How many groups there are beside the victim, those of blanket messages only included."""
         mixed = np.minimum(users - 1, messages // self.size)
         return np.asarray(mixed + (messages - mixed * self.size) // (self.size + 1))
 
@@ -133,7 +133,7 @@ class SwapGroups(Listed):
     """One victim pair among the own messages of every type and ``count(n)`` blanket messages of n users."""
 
     def __init__(self, types: Sequence[Messages], own_share: float, count: Callable[[int], Count]) -> None:
-        """``own_share`` is w: every own message is a draw of t with this probability at least."""
+        """``own_share`` is w: every own message is a draw of t with at least this probability."""
         self._types, self._share, self._count = tuple(types), own_share * (1.0 - 2.0**-46), count
 
     @cached_property
@@ -155,9 +155,9 @@ class SwapGroups(Listed):
         return _Plan(size, SwapPair(types, common, victim, slack=group_rounding(size)), float(spreads.min()))
 
     def among(self, n: int, tol: float) -> tuple[SwapPair, int, dict[int, float]]:
-        """The best groups of n users, their usual number, and the probabilities of their numbers.
+        """The best groups of n users, their usual number, and the probability of each number of groups.
 
-        The number 0 stands for all that are below half the usual one: the victim's own message is revealed then.
+        The number 0 stands for all numbers below half the usual one: then the victim's own message counts as revealed.
         """
         law = self._count(n).simplified()
         mean = np.array(int(law.mean))
@@ -191,7 +191,7 @@ def _others(laws: Sequence[dict[int, float]]) -> Others:
     number, mass = np.ones((len(laws), wide)), np.zeros((len(laws), wide))
     for row, law in enumerate(laws):
         kept = {k: share for k, share in law.items() if k > 0}
-        number[row] = max(kept, default=1)  # filled up with numbers of probability 0
+        number[row] = max(kept, default=1)  # padded with numbers of probability 0
         number[row, : len(kept)], mass[row, : len(kept)] = list(kept), list(kept.values())
     lost = np.array([law.get(0, 0.0) for law in laws])
     with np.errstate(divide="ignore"):

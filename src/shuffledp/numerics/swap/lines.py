@@ -1,7 +1,7 @@
 """The largest U over all types of a row, on the best of several lines, or by one law that dominates all types.
 
-(c, h, s) must be the same for all types of a row (docs/swap.md, "Common contour"): the types are compared on one line
-at a time, and the best line is the one with the smallest maximum.
+(c, h, s) must be the same for all types of a row (docs/swap.md, "Common contour"), so the types are compared on one
+line at a time, and the best line is the one with the smallest maximum.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .pair import largest_of, ranges
 from .sums import Line, Swapped, log_screen, log_upper
 from .waiting import Waiting
 
-#: Dither of the usual line, in tilted deviations: it costs half its square of eps.
+#: Dither of the usual line, in tilted deviations: it raises eps by half its square, relatively.
 FINE = 0.01
-#: Lines that may be tried: the abscissa over the saddle, and the dither.
+#: Lines to try: the abscissa relative to the saddle, and the dither.
 LINES = (
     *((1.0, FINE), (0.9, FINE), (1.1, FINE), (1.0, 0.05), (1.0, 0.1)),
     *((1.0, 0.2), (0.9, 0.1), (0.9, 0.2), (1.1, 0.1)),
@@ -30,18 +30,18 @@ LINES = (
 _JOIN = -1
 _SCALES, _DITHERS = (np.array(part) for part in zip(*LINES, strict=True))
 _USUAL = _DITHERS == FINE
-#: Values of X nearer to each other than this part of E(X - a)_+ are joined as one: their slopes would be noise.
+#: Values of X closer together than this share of E(X - a)_+ are merged: slopes between them would be noise.
 _COINCIDE = 2.0**-24
 
 
 class At(NamedTuple):
-    """The types of all rows, flat, each row at its eps, and where its line is; ``owner`` is the row of a type."""
+    """The types of all rows in one list, each row at its eps, and its line; ``owner`` is the row of a type."""
 
     x: FloatArray
     t: FloatArray
     log_bare: FloatArray
     owner: IntArray
-    first: IntArray  # by row: where its types start
+    first: IntArray  # by row: the place of its first type
     lead: IntArray  # by row: its likeliest type
     c: FloatArray
     deviation: FloatArray
@@ -69,7 +69,7 @@ class At(NamedTuple):
         return Swapped(x, tilt(x, self.t[types], line.c), take_rows(self.waiting, self.owner[types]), line)
 
     def line(self, rows: IntArray, k: IntArray, dither: float) -> Line:
-        """Line k of some rows; ``dither`` is that of the usual one."""
+        """Line k of some rows; ``dither`` is that of the usual lines."""
         return Line.at(_SCALES[k] * self.c[rows], self.deviation[rows], np.where(_USUAL, dither, _DITHERS)[k])
 
 
@@ -81,10 +81,10 @@ def largest_bound(here: At, dither: float) -> FloatArray:
 
 
 def in_way(here: At, way: IntArray, dither: float) -> FloatArray:
-    """max over types of log(U + exposed) of every row, in a way that was best nearby."""
+    """max over types of log(U + exposed) of every row, in a way that was the best one nearby."""
     value = np.maximum.reduceat(on_line(here, np.maximum(way, 0), dither), here.first)
     rows = np.flatnonzero(way == _JOIN)
-    if rows.size:  # the joined law is rounded up, which may cost something at one eps and nothing at the next
+    if rows.size:  # rounding the joined law up may cost something at one eps and nothing at the next
         value[rows] = np.fmin(value[rows], by_join(here.take(rows), dither))
     return value
 
@@ -92,8 +92,8 @@ def in_way(here: At, way: IntArray, dither: float) -> FloatArray:
 def best_way(here: At, dither: float) -> tuple[FloatArray, IntArray]:
     """max over types of log(U + exposed) of every row, in the best of several ways, and which one that is.
 
-    A few deviations from 0 the modulus costs much: one dominating law may be better, or other abscissas.  Where one X
-    is many steps wide, lattices resonate, and wider dithers may be better.
+    If the saddle is only a few deviations from 0, moduli cost much: one dominating law, or other abscissas, may be
+    better.  If one X is many steps wide, lattices resonate, and wider dithers may be better.
     """
     flat = on_line(here, np.zeros_like(here.first), dither)
     value, way = np.maximum.reduceat(flat, here.first), np.zeros_like(here.first)
@@ -102,7 +102,7 @@ def best_way(here: At, dither: float) -> tuple[FloatArray, IntArray]:
     grainy = (law.max(axis=1) - law.min(axis=1)) > tuning.GRAINY * here.deviation
     few = here.waiting.others.max(axis=1) * here.waiting.beta <= 4.0 * tuning.FEW_FREE
     able = (close | (grainy & few)) & (here.types * here.x.shape[1] <= tuning.MOST_JOINED)
-    able &= here.waiting.closed | (here.waiting.others.shape[1] == 1)  # else A has thousands of blocks
+    able &= here.waiting.closed | (here.waiting.others.shape[1] == 1)  # otherwise A has thousands of blocks
     rows = np.flatnonzero(able & (np.maximum.reduceat(here.log_bare, here.first) == -np.inf))
     if rows.size:
         found = by_join(here.take(rows), dither)
@@ -138,7 +138,7 @@ def _best_line(here: At, flat: FloatArray, tried: np.ndarray, dither: float) -> 
 
 
 def on_line(here: At, k: IntArray, dither: float) -> FloatArray:
-    """log(U + exposed) on line k of every row, by type; -inf for types that are below the largest by their bounds."""
+    """log(U + exposed) on line k of every row, by type; -inf for types whose bounds are below the largest value."""
     owner, bare, lead = here.owner, here.log_bare, here.lead
     every = here.on(np.arange(owner.size), here.line(np.arange(lead.size), k, dither).take(owner))
     if owner.size == lead.size:
@@ -151,14 +151,14 @@ def on_line(here: At, k: IntArray, dither: float) -> FloatArray:
         best = np.maximum.reduceat(value, here.first)
         left = np.flatnonzero(~(bound <= best[owner]) & (best < 0.0)[owner])
         some = left[largest_of(bound[left], owner[left], tuning.AT_ONCE)]
-    # a type is only left out if the value of its row is log 1 or more
+    # a row that reaches log 1 ends early: its open types cannot matter
     return value
 
 
 def by_join(here: At, dither: float) -> FloatArray:
-    """log U by one law that dominates every type; inf where that is much wider than the types."""
+    """log U of one law that dominates every type; inf where it is much wider than the types."""
     types = here.types[:, None]
-    kind = here.first[:, None] + np.minimum(np.arange(types.max()), types - 1)  # the last type again changes nothing
+    kind = here.first[:, None] + np.minimum(np.arange(types.max()), types - 1)  # the last type may be repeated
     x, t = here.x[kind], here.t[kind]
     y, mass = join(x, t)
     good = np.flatnonzero((mass * y * y).sum(axis=1) <= tuning.NEARLY_JOINED * (t * x * x).sum(axis=2).max(axis=1))
@@ -176,9 +176,8 @@ def by_join(here: At, dither: float) -> FloatArray:
 def join(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The least law on the values of all types (row, type, symbol) that dominates each in increasing convex order.
 
-    E(X - a)_+ of every type is convex in a, and linear between the values.  The largest of them at each value, joined
-    by straight lines, is convex again: the same function of a law on these values, whose masses are the changes of
-    slope.
+    E(X - a)_+ of every type is convex in a, and linear between the values.  The largest of these at each value,
+    connected by straight lines, is convex too: it is E(Y - a)_+ of a law whose masses are the changes of slope.
     """
     rows = len(x)
     points = np.sort(np.concatenate([x.reshape(rows, -1), np.zeros((rows, 1))], axis=1), axis=1)
@@ -187,10 +186,10 @@ def join(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     apart = step > _COINCIDE * least[:, :-1] + 1e-12 * span
     slope = np.where(apart, np.diff(least, axis=1) / np.where(apart, step, 1.0), np.nan)
     slope = np.concatenate([np.full((rows, 1), -1.0), slope, np.zeros((rows, 1))], axis=1)
-    for i in range(1, slope.shape[1]):  # values that coincide: the slope before them goes on, which raises the lower
+    for i in range(1, slope.shape[1]):  # merged values keep the slope before them, which only raises the function
         slope[:, i] = np.where(np.isnan(slope[:, i]), slope[:, i - 1], slope[:, i])
     mass = np.maximum(np.diff(slope, axis=1), 0.0)
-    mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0) * (1.0 + 1e-15)  # a law, whatever the slopes lost
+    mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0) * (1.0 + 1e-15)  # a law, even after rounding
     return raised_values(points, mass, least, span), mass
 
 
@@ -202,10 +201,10 @@ def _excess(x: FloatArray, t: FloatArray, points: FloatArray) -> FloatArray:
 
 @charge("rounding of the law that dominates all types", "docs/swap.md, one dominating law")
 def raised_values(points: FloatArray, mass: FloatArray, least: FloatArray, span: FloatArray) -> FloatArray:
-    """The values of Y, raised so that E(Y - a)_+ is at least ``least`` at every a, as the masses lost digits.
+    """The values of Y, raised so that E(Y - a)_+ is at least ``least`` at every a although the masses are rounded.
 
     E(Y - a)_+ is summed again from the masses.  As it is at most range Pr[Y > a], raising all values by the range times
-    the largest relative shortfall repairs it at every a.
+    the largest relative shortfall makes up for it at every a.
     """
     excess = _excess(points, mass, points)
     short = np.where(least > 0.0, least / np.maximum(excess, 1e-300), 1.0).max(axis=1) - 1.0

@@ -22,7 +22,7 @@ _ANY_NUMBER = 1e300
 
 @dataclass(frozen=True, eq=False)
 class TypeTable:
-    """Very many types as arrays: the victim's two laws and t, (type, symbol), filled up with zeros.
+    """Many types as arrays (type, symbol), padded with zeros: the victim's two laws and t.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class TypeTable:
         return ShuffledPair(P0=self.P0[row, live], P1=self.P1[row, live], t=self.t[row, live])
 
     def thinned(self, chance: float) -> TypeTable:
-        """The same where every other message is sent with this probability only."""
+        """The same types where every other message is sent with this probability only."""
         return TypeTable(self.P0, self.P1, self.t * chance)
 
     @property
@@ -74,17 +74,17 @@ class SwapPair:
     Attributes
     ----------
     types : shuffled pairs, one per type
-        P0 and P1 are the victim's laws, t is the law of a user of this type (or a part of it).  Symbols may be merged
-        differently from type to type, as long as P0/t and P1/t of merged symbols agree.
+        P0 and P1 are the victim's laws, t is the law of a user of this type (or a part of that law).  Each type may
+        merge symbols differently, as long as merged symbols agree in P0/t and P1/t.
     common_mass : float in [0, 1]
-        Mass of a part that the laws of all types share; it may be smaller than the largest possible one.
+        Mass of a part that the laws of all types share; it need not be the largest such part.
     victim : ShuffledPair, optional
-        The victim's message by itself, where P0 and P1 of the types are less telling than it.
+        The victim's message by itself, where it reveals more than P0 and P1 of the types do.
     more : function that makes a TypeTable, optional
-        Further types.  They may belong to other victim pairs, or to none, if the law of every user's slot is dominated
-        by that of some type in convex order; but no victim pair may reveal more on its own than ``types`` do.
+        Further types.  They may belong to other victim pairs, or to none, provided that some type dominates the law of
+        every user's slot in convex order, and that no victim pair by itself reveals more than ``types`` do.
     slack : float
-        How far the rounding of laws that were multiplied may have moved eps, and log delta.
+        How far rounding may have moved eps and log delta where laws were multiplied.
     """
 
     types: tuple[ShuffledPair, ...]
@@ -98,12 +98,12 @@ class SwapPair:
         types = tuple(pair.thinned(chance) for pair in self.types)
         more = None if self.more is None else partial(_thinned, self.more, chance)
         common = 1.0 - chance + chance * self.common_mass
-        common = common if self.common_mass >= 1.0 else min(common, 1.0 - 2.0**-53)  # 1 would mean: always free
+        common = common if self.common_mass >= 1.0 else min(common, 1.0 - 2.0**-53)  # 1 means: always free
         return SwapPair(types, common, self.victim, more, self.slack)
 
     @property
     def alone(self) -> tuple[ShuffledPair, ...]:
-        """What the victim's message may be by itself."""
+        """The laws of the victim's message by itself."""
         return self.types if self.victim is None else (self.victim,)
 
     @cached_property
@@ -118,12 +118,12 @@ class SwapPair:
 
     @cached_property
     def further(self) -> Laws | None:
-        """X of the types that are not listed, one row each."""
+        """X of the further types, one row each."""
         return None if self.more is None else self.more().laws
 
     @cached_property
     def local(self) -> tuple[FloatArray, FloatArray]:
-        """P0 - P1 and P1 of the victim's different pairs: (pair, symbol)."""
+        """P0 - P1 and P1 of the victim's distinct pairs: (pair, symbol)."""
         laws = {(p0.tobytes(), p1.tobytes()): (p0 - p1, p1) for p0, p1 in map(_laws, self.alone)}
         gap, p1 = zip(*laws.values(), strict=True)
         return pad(gap), pad(p1)
@@ -151,7 +151,7 @@ def common_mass(pair: ShuffledPair) -> float:
 
 
 class Members(NamedTuple):
-    """Different victim pairs, with all their types in one table; rows of a curve refer to them by number."""
+    """Distinct victim pairs, with all their types in one table; rows of a curve refer to them by number."""
 
     laws: Laws
     start: IntArray
@@ -163,16 +163,16 @@ class Members(NamedTuple):
     gap: FloatArray  # P0 - P1 of the victim alone: (member, pair, symbol)
     p1: FloatArray
     spread: FloatArray  # by type
-    fewest_free: FloatArray  # free users that are expected, up to which the local delta stands for the bound
+    fewest_free: FloatArray  # up to this many expected free users the bound is the local delta
 
     @classmethod
     def of(cls, members: Sequence[SwapPair]) -> Members:
-        """Their tables, one below the other: listed types of all members are looked up in one call."""
+        """One table of all members, whose listed types are looked up in one call."""
         types = [pair for member in members for pair in member.types]
         laws = Laws.of(types, np.full(len(types), _ANY_NUMBER), "upper")
         owner = np.repeat(np.arange(len(members)), [len(member.types) for member in members])
         further = {i: member.further for i, member in enumerate(members) if member.further is not None}
-        if further:  # they come right after the listed types of their member
+        if further:  # right after the listed types of their member
             owner = np.concatenate([owner, *(np.full(len(table.t), i) for i, table in further.items())])
             order = np.argsort(owner, kind="stable")
             laws, owner = take_rows(_stack([laws, *further.values()]), order), owner[order]
@@ -182,7 +182,7 @@ class Members(NamedTuple):
         beta = np.where(mass >= 1.0, 1.0, np.minimum(mass * (1.0 - ULP), 1.0 - 2.0**-53))
         gap, p1 = (pad([member.local[k] for member in members]) for k in (0, 1))
         limit, slack = (np.array(x) for x in zip(*((m.limit, m.slack) for m in members), strict=True))
-        alone = np.where(laws.bare1 == 0.0, np.maximum(laws.bare, 0.0), 0.0).sum(axis=1)  # what nobody else sends
+        alone = np.where(laws.bare1 == 0.0, np.maximum(laws.bare, 0.0), 0.0).sum(axis=1)  # nobody else sends these
         fewest = np.array([tuning.NOBODY_FREE if m.more is None else tuning.FEW_FREE for m in members])
         with np.errstate(over="ignore"):
             spread = (laws.t * laws.gap**2).sum(axis=1)
@@ -220,7 +220,7 @@ def largest_of(value: FloatArray, owner: IntArray, most: int) -> IntArray:
 
 
 def _stack(tables: Sequence[Laws]) -> Laws:
-    """Tables of laws, one below the other, filled up with zeros."""
+    """Stacked tables of laws, padded with zeros."""
 
     def below(parts: Sequence[FloatArray]) -> FloatArray:
         if parts[0].ndim == 1:

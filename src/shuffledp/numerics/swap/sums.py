@@ -3,9 +3,9 @@
     delta(E) <= max_x (U(x) + exposed(x)) + Pr[nobody is free] local(E),
     U(x) = (h/2 pi) sum_{y in hZ} e^(s^2 (c^2 - y^2)/2) / (c^2 + y^2) A(|M_x(c+iy)|),   M_x(z) = E exp(z X).
 
-Every (c, h, s) is sound if it is the same for all types: dither raises E(S)_+, a trapezoid sum of it exceeds the
-integral by positive aliases, and moduli are above real parts.  All terms are positive, so that a node, a block of nodes
-or a whole type may be replaced by any upper value.
+Every (c, h, s) is sound if it is the same for all types: dither raises E(S)_+, the trapezoid sum exceeds the integral
+by positive aliases, and moduli are at least real parts.  All terms are positive, so a node, a block of nodes or a whole
+type may be replaced by any upper value.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
     @classmethod
     def at(cls, c: FloatArray, deviation: FloatArray, dither: FloatArray) -> Line:
-        """The step and the dither that suit an abscissa; the unit of dither is the deviation of the tilted sum."""
+        """A line with its step for this abscissa; the unit of ``dither`` is the deviation of the tilted sum."""
         step = np.minimum(tuning.SWAP_STEP / deviation, tuning.SWAP_NARROW * c)
         return cls(c, step, dither * deviation)
 
@@ -56,7 +56,7 @@ class Swapped(NamedTuple):
 
 @charge("rounding of M(c)", "docs/proofs.md, Lemma 9")
 def log_top(at: Tilt) -> FloatArray:
-    """log M(c), rounded up: its exponents carry c sum t |x| max(1, e^(cx)) / M(c) roundings."""
+    """log M(c), rounded up: the exponents carry c sum t |x| max(1, e^(cx)) / M(c) roundings."""
     return np.asarray(at.log_m + 2.0 * ULP * at.c * at.load + ULP * np.abs(at.log_m))
 
 
@@ -64,9 +64,9 @@ def log_top(at: Tilt) -> FloatArray:
 def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
     """log U of every row; inf where the arithmetic fails.
 
-    With ``phases`` the row's law must dominate those of all types in increasing convex order (lines.py): E(S)_+ is then
-    largest where everybody has it, and no modulus is needed.  The sum of Re[A(M(z)) e^(s^2 z^2/2)/z^2] is at least
-    E(S + dither)_+ for every k separately, so that A may be summed in blocks of waiting times.
+    With ``phases`` the row's law must dominate those of all types in increasing convex order (lines.py).  Then E(S)_+
+    is largest if everybody has that law, and no modulus is needed.  The sum of Re[A(M(z)) e^(s^2 z^2/2)/z^2] is at
+    least E(S + dither)_+ for every k separately, so A may be summed in blocks of waiting times.
     """
     line, top, peak = types.line, log_top(types.at), types.peak
     last = whole_blocks(node_count(types))
@@ -78,16 +78,17 @@ def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
 
 @charge("rounding of the terms of the swap sum", "docs/proofs.md, Lemma 9")
 def weighed(total: FloatArray, peak: FloatArray, line: Line) -> FloatArray:
-    """log of (h/2 pi) e^(s^2 c^2/2) e^peak total, raised by 1e-11 for some thousand roundings; inf if not a number.
+    """log of (h/2 pi) e^(s^2 c^2/2) e^peak total, raised by 1e-11 for a few thousand roundings; inf if not a number.
 
-    Terms are right to a few units in the last place, given |M|, which is rounded up before: what grows with n is there.
+    Given |M|, terms are right to a few units in the last place.  |M| itself was rounded up before, with all errors that
+    grow with n.
     """
     value = np.log(total) + peak + np.log(line.h / (2.0 * np.pi)) + 0.5 * (line.s * line.c) ** 2 + 1e-11
     return np.where(np.isnan(value), np.inf, value)
 
 
 def node_count(types: Swapped) -> FloatArray:
-    """Nodes of every row: up to where the Gaussian tail of M ends if dither covers all beyond pi/range, or dither."""
+    """Nodes of every row: to the end of the Gaussian tail of M if dither covers all beyond pi/range, else of dither."""
     at, line = types.at, types.line
     cliff = np.pi / at.width
     early = np.sqrt(tuning.SWAP_CUT / ((2.0 / np.pi**2) * at.variance * types.waiting.fewest))
@@ -97,7 +98,7 @@ def node_count(types: Swapped) -> FloatArray:
 
 
 def dithered_count(line: Line) -> FloatArray:
-    """Nodes of every row up to where the dither ends the sum, or at most; the weights fall as 1/y^2."""
+    """Nodes of every row up to where the dither ends the sum, at most SWAP_NODES; the weights fall as 1/y^2."""
     c, h, s = line
     reach = np.sqrt(2.0 * np.maximum(tuning.SWAP_CUT - 8.0 + np.log(s * c * c / h), 2.0)) / s
     count = np.minimum(reach / h, tuning.SWAP_NODES)
@@ -105,7 +106,7 @@ def dithered_count(line: Line) -> FloatArray:
 
 
 def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *, phases: bool) -> FloatArray:
-    """The sum over all nodes, in units of e^peak: blocks node by node, small ones and all beyond by upper values."""
+    """The sum over all nodes, in units of e^peak: large blocks node by node, the others by upper values."""
     x, at, waiting, (c, h, s) = types
     row, number = blocks(last)
     total = nodes_beyond(types, (last + 1.0) * h)
@@ -131,7 +132,7 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
 
 
 def _real_parts(types: Swapped, node: Nodes, size: FloatArray, top: FloatArray, peak: FloatArray) -> FloatArray:
-    """Re[A(M) e^(i s^2 c y) (conj z)^2/|z|^2] at every node, rounded up; ``size`` bounds it where that is tiny."""
+    """Re[A(M) e^(i s^2 c y) (conj z)^2/|z|^2] at every node, rounded up; ``size`` stands for it where it is tiny."""
     out, live = size.copy(), size > np.exp(-tuning.SWAP_CUT)
     row, y = np.broadcast_to(node.row[:, None], size.shape)[live], node.y[live]
     c, _, s = types.line.take(row)
@@ -148,8 +149,8 @@ def _real_parts(types: Swapped, node: Nodes, size: FloatArray, top: FloatArray, 
 def phase_rounding(others: FloatArray, doubt: FloatArray, less: FloatArray, turn: FloatArray) -> FloatArray:
     """The error of A(M) e^(i turn) over A(|M|).
 
-    M^(n-1-k) carries n - 1 times the relative error of M, 1 - (1-beta)/M its absolute error, and every phase some
-    roundings of its own size; all but the last are divided by |1 - (1-beta)/M| = ``less``.
+    M^(n-1-k) carries n - 1 times the relative error of M, 1 - (1-beta)/M its absolute error, and every phase a few
+    roundings of its own size; the first two are divided by |1 - (1-beta)/M| = ``less``.
     """
     grown = np.expm1(np.minimum(2.0 * others * doubt, 50.0)) + 1e-12
     return np.asarray((grown + doubt + ULP) / np.minimum(less, 1.0) + ULP * turn)
@@ -157,17 +158,17 @@ def phase_rounding(others: FloatArray, doubt: FloatArray, less: FloatArray, turn
 
 @charge("rounding of |M| at a node", "docs/proofs.md, Lemma 9")
 def log_modulus(node: Nodes, top: FloatArray) -> FloatArray:
-    """log |M(c+iy)|, rounded up: by twice the bound on its error, and never above log M(c)."""
+    """log |M(c+iy)|, rounded up by twice the bound on its error, and never above log M(c)."""
     return np.asarray(np.minimum(node.log_size + 2.0 * node.doubt, 0.0) + top[node.row, None])
 
 
 @charge("nodes beyond the last one", "docs/proofs.md, Lemma 8")
 def nodes_beyond(types: Swapped, end: FloatArray) -> FloatArray:
-    """What all nodes from ``end`` on add, on both sides, in units of A(M(c)).
+    """An upper value of what all nodes from ``end`` on add, on both sides, in units of A(M(c)).
 
-    |M(c+iy)| <= M(c), so that terms are below e^(-s^2 y^2/2)/(c^2+y^2).  Up to the cliff pi/range(X) also A(M r) <=
-    A(M) r^fewest with r <= exp(-(2/pi^2) Var y^2) (line.block_bounds).  Falling terms are at most the first one and an
-    integral.
+    |M(c+iy)| <= M(c), so terms are below e^(-s^2 y^2/2)/(c^2+y^2).  Up to the cliff pi/range(X) also A(M r) <=
+    A(M) r^fewest with r <= exp(-(2/pi^2) Var y^2) (line.block_bounds).  A sum of falling terms is at most the first one
+    and an integral.
     """
     c, h = types.line.c, types.line.h
     cliff = np.pi / types.at.width * (1.0 - 1e-12)
@@ -179,7 +180,7 @@ def nodes_beyond(types: Swapped, end: FloatArray) -> FloatArray:
 
 
 def dithered_nodes(line: Line, end: FloatArray) -> FloatArray:
-    """What all nodes from ``end`` on add if |M(c+iy)| is only known to be at most M(c)."""
+    """An upper value of what all nodes from ``end`` on add, if |M(c+iy)| is only known to be at most M(c)."""
     c, h, s = line
     first = np.exp(-0.5 * (s * end) ** 2) / (c * c + end * end)
     spread = np.fmin(1.0 / (s * s * end), np.arctan2(c, end) / c * (c * c + end * end))
@@ -191,9 +192,9 @@ def dithered_nodes(line: Line, end: FloatArray) -> FloatArray:
 def log_screen(types: Swapped) -> FloatArray:
     """An upper value of log U from M(c), the tilted variance V and the range alone.
 
-    |M(c+iy)/M(c)|^2 = E cos(y(X - X')) under the tilted law, and cos a <= 1 - a^2/2 + a^4/24, so that it is at most
+    |M(c+iy)/M(c)|^2 = E cos(y(X - X')) under the tilted law, and cos a <= 1 - a^2/2 + a^4/24, so it is at most
     exp(-V y^2 (1 - range^2 y^2/12)); for |y| <= pi/range also at most exp(-(4/pi^2) V y^2); beyond, the dither bounds
-    the terms.  Or |M(c+iy)| <= M(c) everywhere: the node 0, and an integral for the others.
+    the terms.  Alternatively |M(c+iy)| <= M(c) everywhere: the node 0, and an integral for the others.
     """
     at, (c, h, s) = types.at, types.line
     copies = types.waiting.fewest

@@ -1,8 +1,8 @@
-"""How many others are looked at before the first free one, and the sum over it that the swap bound needs, by row.
+"""The waiting time k, how many others precede the first free one, and the sum over k that the swap bound needs.
 
     A(r) = sum_k beta (1-beta)^k r^(m-k) / (m-k),   m = n - 1 others, k = 0, ..., m-1.
 
-The number of others may be random: A is then its mean over ``others`` (row, part) with probabilities e^log_mass.
+If the number of others is random, A is the mean over the numbers ``others`` (row, part) of probability e^log_mass.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from ..line import ComplexArray
 from ..pair import FloatArray, IntArray
 from ..rows import ULP, chunks
 
-#: The sum over k has a closed form where e^-this of it is due to k beyond n/2.
+#: The closed form of the sum over k is used where at most e^-this of the sum is due to k beyond n/2.
 _MOST_BEYOND = 5.0
 #: Charged on every A for the roundings that do not grow with n.
 _SUMMING = 1e-12
-#: log(1 - beta) is not taken below this: beta = 1.
+#: The least log(1 - beta), which stands for beta = 1.
 _NEVER = -700.0
-#: How far below the largest log r the places of a chord table are, in units of its depth: denser near the top.
+#: Places of a chord table: distances below the largest log r, in units of the depth, denser near the top.
 _DEPTHS = np.linspace(0.0, 1.0, tuning.PLACES) ** 4
-#: Ends of blocks of waiting times, from 0 on, and from n - 1 down where k may come near it.
+#: Ends of blocks of waiting times, counted up from 0, and down from n - 1 where k may come near it.
 _GROWING = np.unique(np.floor(np.append(np.arange(16.0), 16.0 * tuning.WAITS_GROWTH ** np.arange(250.0))))
 
 
 class Others(NamedTuple):
-    """How many others there are, by row: several numbers with probabilities, or, with probability ``lost``, too few."""
+    """The law of the number of others, by row; with probability ``lost`` there are too few of them."""
 
     number: FloatArray  # (row, part)
     log_mass: FloatArray  # (row, part)
@@ -43,7 +43,7 @@ class Others(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """The law of k, by row: k in blocks [first, last], or all of them in a closed form where many are free."""
+    """The law of k, by row: k in blocks [first, last], or a closed form for all k where many users are free."""
 
     beta: FloatArray
     log_miss: FloatArray  # log(1 - beta), not below _NEVER
@@ -59,7 +59,7 @@ class Waiting(NamedTuple):
     @classmethod
     @np.errstate(all="ignore")
     def of(cls, beta: FloatArray, among: Others, kept: FloatArray, *, blocks: bool = False) -> Waiting:
-        """All k but some of probability about e^-kept; with ``blocks`` no row has a closed form.
+        """All k except some of total probability about e^-kept; with ``blocks`` no row has a closed form.
 
         Examples
         --------
@@ -98,9 +98,9 @@ class Waiting(NamedTuple):
         return out[:, 0].reshape(row.shape)
 
     def log_sums(self, row: IntArray, log_r: FloatArray, top: FloatArray) -> FloatArray:
-        """The same at many nodes, on chords where A costs much; ``top`` is the largest log r of a row.
+        """The same at many nodes, by chords where A is expensive; ``top`` is the largest log r of a row.
 
-        Rows next to each other that have the same law share their chords.
+        Consecutive rows of the same law share their chords.
         """
         rows = np.flatnonzero(~self.closed | (self.others.shape[1] > 1))
         law = np.column_stack([self.beta, self.kept, self.others, self.log_mass])[rows]
@@ -141,9 +141,9 @@ class Waiting(NamedTuple):
 
 
 def _edges(most: FloatArray, others: FloatArray, beta: FloatArray) -> FloatArray:
-    """Ends of blocks that cover 0, ..., most - 1: neither k nor n - 1 - k changes by more than a ratio in a block.
+    """Ends of blocks that cover 0, ..., most - 1; within a block k and n - 1 - k change by a bounded ratio.
 
-    All k far below their mean 1/beta are one block, as 1/(n-1-k) hardly changes there.
+    All k far below their mean 1/beta form one block, because 1/(n-1-k) hardly changes there.
     """
     growing = _GROWING[: int(np.searchsorted(_GROWING, most.max())) + 1]
     coarse = np.where(growing < tuning.SHORT_WAIT / beta[:, None], 0.0, growing)[:, None]
@@ -151,7 +151,7 @@ def _edges(most: FloatArray, others: FloatArray, beta: FloatArray) -> FloatArray
     if np.any(most > 0.1 * others):
         back = np.clip(others[..., None] - growing, 0.0, most[..., None])
         edges = np.sort(np.concatenate([edges, back], axis=-1), axis=-1)
-    ends = np.flatnonzero((edges[..., 1:] > edges[..., :-1]).any(axis=(0, 1))) + 1  # blocks that are empty in all rows
+    ends = np.flatnonzero((edges[..., 1:] > edges[..., :-1]).any(axis=(0, 1))) + 1  # drop blocks that no row has
     return np.asarray(edges[..., np.append(0, ends) if ends.size else [0, -1]])
 
 
@@ -167,8 +167,8 @@ def blocks_of_waits(
 ) -> FloatArray:
     """log of A(r) with 1/(m-k) replaced by its largest value in every block of k.
 
-    The powers of q = (1-beta)/r in a block are a geometric sum, taken from its larger end, in units of the largest
-    power of all blocks; it rises with q, so that q is kept away from 1.
+    The powers of q = (1-beta)/r in a block form a geometric sum, taken from its larger end, in units of the largest
+    power of all blocks.  The sum rises with q, so q may be raised slightly to keep it away from 1.
     """
     log_q = log_miss - log_r
     log_q = np.where(np.abs(log_q) < 1e-9, 1e-9, log_q)[..., None]
@@ -183,8 +183,8 @@ def blocks_of_waits(
 def all_waits(beta: FloatArray, log_miss: FloatArray, m: FloatArray, log_r: FloatArray) -> FloatArray:
     """log of A(r) over all k: with x = k/m, 1/(1-x) <= 1 + x + x^2 + x^3 + 2 x^4 up to x = 1/2, and at most m beyond.
 
-    Sums of q^k k^j, q = (1-beta)/r, are rational in q < 1; r is raised where q would exceed 1 - beta/2.  Those k beyond
-    m/2 add at most m q^(m/2)/(1-q).  The rounding is relative to 1 - q >= beta/2.
+    Sums of q^k k^j, q = (1-beta)/r, are rational in q < 1; r is raised where q would exceed 1 - beta/2.  All k beyond
+    m/2 add at most m q^(m/2)/(1-q).  Roundings are relative to 1 - q >= beta/2.
     """
     log_r = np.maximum(log_r, log_miss - np.log1p(-0.5 * beta) + ULP)
     log_q = log_miss - log_r
@@ -197,11 +197,11 @@ def all_waits(beta: FloatArray, log_miss: FloatArray, m: FloatArray, log_r: Floa
 
 @charge("A between two places", "docs/swap.md, Theorem 2")
 def chord_of_waits(table: FloatArray, row: IntArray, depth: FloatArray) -> FloatArray:
-    """The chord between two places of a table: A has positive coefficients, so that log A is convex in log r.
+    """The chord between two places of a table: A has positive coefficients, so log A is convex in log r.
 
-    Below the last place its value stands for all, because A rises with r.
+    Below the last place the value there is an upper one, because A rises with r.
     """
-    depth = np.clip(np.where(np.isnan(depth), 0.0, depth), 0.0, 1.0)  # A rises with r: the first place is above all
+    depth = np.clip(np.where(np.isnan(depth), 0.0, depth), 0.0, 1.0)  # the first place is above all r of the row
     i = np.minimum((depth**0.25 * (_DEPTHS.size - 1)).astype(np.int64), _DEPTHS.size - 2)
     share = (depth - _DEPTHS[i]) / (_DEPTHS[i + 1] - _DEPTHS[i])
     low, high = table[row, i], table[row, i + 1]
