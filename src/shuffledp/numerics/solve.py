@@ -81,9 +81,9 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray, mo
             kept = np.flatnonzero(~done)
             if not kept.size:
                 break
-            part, open_ = part.take(kept), open_[kept]
-            known, eps, before, slope, last, low, high, end, above, below, width = (
-                a[kept] for a in (known, eps, before, slope, last, low, high, end, above, below, width)
+            part, open_, known = part.take(kept), open_[kept], known[kept]
+            eps, before, slope, last, low, high, end, above, below, width = (
+                a[kept] for a in (eps, before, slope, last, low, high, end, above, below, width)
             )
     return answer
 
