@@ -48,7 +48,7 @@ def test_it_stops_in_the_middle_and_another_takes_its_place(worker: Worker) -> N
     with pytest.raises(EndedError):
         worker.ask(*LONG)
     assert first.poll() is not None  # it is gone, not waited for
-    assert json.loads(worker.ask(*QUICK))["shown"]["epsilon"] == "0.0044191"
+    assert json.loads(worker.ask(*QUICK))["shown"]["epsilon"] == "0.004419"
     assert worker.start() is not first
 
 
