@@ -13,7 +13,7 @@ import numpy as np
 
 import shuffledp as sdp
 from reference.places import ROOT
-from shuffledp._support import figures
+from shuffledp._support import figures, ticks
 from shuffledp.numerics.composition.conversions import mu_of
 
 DELTA = 1e-8
@@ -110,8 +110,8 @@ def draw(path: Path) -> None:
                 axes.plot(*zip(*points, strict=True), label=WORDS[curve], **look)
             floor = [math.sqrt(least(n, epsilon)) for epsilon in DRAWN]
             axes.plot(DRAWN, floor, label=WORDS["least"], color="#000000", linewidth=1.8)
-            figures.logarithmic(axes, "x", DRAWN[0], DRAWN[-1])
-            figures.logarithmic(axes, "y", 0.01, 2.0)
+            ticks.logarithmic(axes, "x", DRAWN[0], DRAWN[-1])
+            ticks.logarithmic(axes, "y", 0.01, 2.0)
             axes.minorticks_off()
             axes.set_title(f"{n:,} users")
             axes.set_xlabel("ε after shuffling")
