@@ -1,10 +1,10 @@
 """Certificates: a small JSON file from which anyone can re-check a guarantee in ball arithmetic.
 
-A certificate states shuffled pairs (their numbers as exact decimals; for the swap bound victim pairs, each with its
-types), n, eps and delta, the method of each proof, and the terms: which law (its hash), which neighbors, what is
-trusted.  The file need not be trusted: :func:`verify`
-recomputes every bound from the stated numbers, and where the mechanism has a spec it derives the pairs again and
-compares them.
+A certificate states shuffled pairs (for the swap bound victim pairs, each with its types; for a Poisson sum the mean of
+its count, and by how much one user raises it), n, eps and delta, the method of each proof, and the terms: which law
+(its hash), which neighbors, what is trusted.  Its numbers are exact decimals.  The file need not be trusted:
+:func:`verify` recomputes every bound from the stated numbers, and where the mechanism has a spec it derives the pairs
+again and compares them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from .._support.text import visible
 from ..errors import BoundNotApplicableError, CertificationError, ParameterError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..numerics.family import Answer, Family, Smallest
-from .certificate_claim import FORMAT, STATEMENT, derived, law_hash, provable, read_claim
-from .certificate_steps import MAX_PAIRS, Law, Step, proof_of, proved, refuse_endless, written
+from .certificate_claim import FORMATS, STATEMENT, derived, format_of, law_hash, provable, read_claim, version_of
+from .certificate_steps import MAX_PAIRS, Step, proof_of, proved, refuse_endless, written
 from .guarantee import TRUST, Guarantee
 from .resolve import Resolved
 
 if TYPE_CHECKING:
+    from ..numerics.family import Law
     from ..numerics.proof.pairs import Method, Proof
 
 
@@ -65,7 +66,7 @@ class Certificate(Renamed):
     law_sha256: str = ""
     neighbors: str = ""
     trust: str = ""
-    format: str = FORMAT
+    format: str = FORMATS[-1]
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -162,8 +163,19 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
         )
     bound, epsilon, steps = _smallest(question, laws, delta=delta, tol=tol)
     matrix = tuple(map(tuple, np.asarray(subject.law.identity().get("matrix", ()))))
-    terms = (law_hash(matrix, laws[bound]), subject.neighbors, TRUST)
-    certificate = Certificate(subject.spec, bound, n, Fraction(epsilon), Fraction(delta), steps, matrix, *terms)
+    certificate = Certificate(
+        subject.spec,
+        bound,
+        n,
+        Fraction(epsilon),
+        Fraction(delta),
+        steps,
+        matrix,
+        law_hash(matrix, laws[bound]),
+        subject.neighbors,
+        TRUST,
+        format_of(laws[bound]),
+    )
     count = len(laws[bound])
     return question.guarantee(
         delta=delta, tol=tol, proved=Answer(epsilon, count, count, bound=bound), certificate=certificate
@@ -244,7 +256,7 @@ def _verified(claim: Certificate) -> Certificate:
             "certify again."
         )
     refuse_endless(distinct, claim.n, claim.epsilon)
-    states_ends = claim.format == FORMAT
+    states_ends = version_of(claim.format) >= 3
     claim = derived(claim)
     proofs: dict[tuple[Law, Method], Proof] = {}
     steps = []
