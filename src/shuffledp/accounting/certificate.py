@@ -27,6 +27,7 @@ from .._support.reading import CERTIFICATE, contained
 from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
+from ..bounds import BOUNDS
 from ..errors import BoundNotApplicableError, CertificationError, ParameterError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..numerics.family import Answer, Family, Smallest
@@ -158,8 +159,8 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
     }
     if not laws:
         raise CertificationError(
-            f"a certificate covers at most {MAX_PAIRS} distinct laws with a fixed number of messages, and bound "
-            f"{bound!r} of {subject.spec} has more or another form; {_instead(subject)}."
+            f"a certificate covers at most {MAX_PAIRS} distinct laws of one message, or one Poisson count, and bound "
+            f"{bound!r} of {subject.spec} has more laws or other ones; {_instead(subject)}."
         )
     bound, epsilon, steps = _smallest(question, laws, delta=delta, tol=tol)
     matrix = tuple(map(tuple, np.asarray(subject.law.identity().get("matrix", ()))))
@@ -184,11 +185,18 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
 
 def _instead(subject: Mechanism) -> str:
     """What to do where the law itself is not covered: weaker bounds need less of it."""
-    try:
-        subject.variation_ratio()
-    except BoundNotApplicableError:
+    weaker = [repr(name) for name in ("variation-ratio", "general") if _covered(subject, name)]
+    if not weaker:
         return "use certify=False: no bound that a certificate covers holds for it"
-    return "try bound='variation-ratio' or 'general'"
+    return f"try bound={' or '.join(weaker)}"
+
+
+def _covered(subject: Mechanism, bound: str) -> bool:
+    """Whether a certificate can state the laws of this bound, which is nothing without a finite local budget."""
+    try:
+        return math.isfinite(subject.local_epsilon) and BOUNDS[bound].family(subject).laws(MAX_PAIRS) is not None
+    except BoundNotApplicableError:
+        return False
 
 
 def _analyses(question: Resolved) -> dict[str, Family]:

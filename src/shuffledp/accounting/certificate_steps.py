@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..numerics.proof.swap import Proposal
 
 #: A proof covers every distinct law; a mechanism with more of them is refused.
-MAX_PAIRS = 64
+MAX_PAIRS = 256
 #: What is added to an eps that balls did not confirm, beside a part of tol: the rounding of a law matters for tiny eps.
 _STEPS_UP = tuple(2.0**-k for k in (48, 45, 42, 39, 36, 33))
 #: A search for a larger eps ends here, where squares of e^eps are still doubles: there may be no eps that is enough.

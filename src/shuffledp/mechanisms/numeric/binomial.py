@@ -47,7 +47,8 @@ class Binomial(GridMean, MatrixRandomizer):  # type: ignore[misc]  # the varianc
     -----
     The law is a matrix, (1-gamma) Bin(N, p) + gamma BetaBin(N, tau, tau) at the points of the grid, and everything is
     that of :class:`~shuffledp.FiniteRandomizer`: all pairs of points among others at any point.  Reports are drawn from
-    that matrix, on whole numbers.  More noise is post-processing, so that eps falls with gamma.
+    that matrix, on whole numbers.  More noise is post-processing, so eps falls with gamma.  A certificate lists all
+    pairs of points, so it proves this bound for up to 22 inputs; for more it proves 'variation-ratio' on request.
 
     The variance of a report at x is C0 + C1 x^2 with C0 = A^2 (1/N + gamma (1 - 1/N)/(2 tau + 1)) and
     C1 = (1 - 1/N)/(1 - gamma) - 1, and rounding adds at most a quarter of the square of a step.  Good parameters for a

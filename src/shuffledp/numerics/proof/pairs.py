@@ -30,6 +30,8 @@ from .balls import ball, fraction, largest, precision, smallest
 
 #: Proved at eps - slack: covers the rounding of a law (2^-49) and laws called equal in matrix.py (2^-38).
 PROOF_SLACK = Fraction(1, 2**38)
+#: The same for delta, relatively.
+DELTA_SLACK = Fraction(1, 2**40)
 #: The same for the masses of types and of their common part, which are derived with the same comparisons.
 MASS_SLACK = Fraction(1, 2**38)
 #: The contour is refused beyond this many nodes (some seconds).
@@ -74,8 +76,8 @@ class Proof:
 
     @classmethod
     def of(cls, low: arb, high: arb) -> Proof:
-        """From balls; 1 + 2^-48, because a relative rounding of P0 scales delta as well."""
-        upper = (high * (1 + ball(Fraction(1, 2**48)))).upper()
+        """From balls; a relative error of P0 scales delta as well: 2^-49 of rounding, 2^-41 of laws called equal."""
+        upper = (high * (1 + ball(DELTA_SLACK))).upper()
         lower = low.lower()
         if not upper.is_finite():
             raise CertificationError("the balls grew too wide to prove anything; ask for more bits or a smaller n.")

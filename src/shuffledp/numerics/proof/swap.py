@@ -71,7 +71,7 @@ def work(types: Sequence[ShuffledPair], method: Method) -> float:
         raise CertificationError(f"a type must have at most {MAX_SYMBOLS:,} symbols, got {max(symbols):,}; merge some.")
     visits = method.nodes + 1 if method.kind == "swap" else 1
     blocks = 16 + math.log(max(method.waits, 1)) / math.log(_GROWTH)
-    steps = sum(visits * (count + 4) + 16 * blocks for count in symbols)
+    steps = sum(visits * (count + 4) + min(visits, 16) * blocks for count in symbols)  # a far node needs no blocks
     return steps * max(1.0, method.bits / 256)
 
 
