@@ -37,11 +37,11 @@ _MOST_MEMBERS = 32
 _CELLS = 2.0**19
 #: Share of delta that cutting off tails may cost, and the deepest cut (a smaller mass is not a normal double).
 _TAIL, _DEEPEST = math.log(1e-6), -706.0
-#: How deep a profile is followed at first, and then.
+#: How deep (log delta) a profile is followed at first, and then, where needed.
 _DEPTHS = (-60.0, -200.0, _DEEPEST)
-#: Means below this are taken to reveal everything: an index that nobody else sends has probability e^-mu.
+#: A smaller mean counts as revealing everything: with probability e^-mu nobody else sends an index.
 _LEAST_MEAN = 1e-9
-#: Counts of larger means are not evaluated one by one as floats.
+#: An upper bound takes no larger mean than this, and a lower bound knows nothing beyond it.
 _MOST_MEAN = 1e15
 
 

@@ -32,7 +32,7 @@ from ..ledger import charge
 from ..pair import FloatArray
 
 _U = 2.0**-53
-#: Smaller masses are not right to the last figure: they are raised to it, or left out.
+#: Smaller masses are not right to the last figure: they are raised to this one, or left out.
 _TINY = 4e-308
 #: Relative error of a Poisson mass: its exponent is below 1,000 and is right to a few ulps of 1e5 at most.
 _DOUBT = 1e-10
@@ -75,7 +75,7 @@ def _moves(mu: float, *, raised: bool, lowest: float, width: float) -> Moves:
 def above(mu: float, *, raised: bool, step: float, lowest: float, width: float) -> Masses:
     """Upper masses of log((X + 1)/mu), raised, or of log(mu/X).
 
-    Tails below ``lowest`` (a log) are cut: on one side an infinite loss, on the other a loss that is moved up.
+    Tails of log mass ``lowest`` are cut: one becomes an infinite loss, the other moves up to the nearest loss kept.
     ``width`` is that of a block, in deviations.
     """
     at, low, high, enters, leaves = _moves(mu, raised=raised, lowest=lowest, width=width)

@@ -104,13 +104,13 @@ def _sign(side: Side) -> float:
 @lru_cache(maxsize=8)
 @charge("rounding and window of one Poisson count", "poisson/one_count.py")
 def _events(mu: float, most: int, side: Side) -> tuple[FloatArray, FloatArray]:
-    """For all K: Pr[K-r <= N < K], and Pr[N >= K], then Pr[N < K-r]; at least the first and at most the second.
+    """Two arrays over all K: Pr[K-r <= N < K], twice; and Pr[N >= K], followed by Pr[N < K-r].
 
-    For "lower" at most the first and at least the second.
+    For "upper" the first array is rounded up and the second down, for "lower" the other way round.
 
     A mass is a product of ratios, each right to a few roundings, and all sums are of positive terms: 64 roundings per
-    entry of the window cover both.  What the window leaves out may be anywhere: above it is added to every first
-    probability (and stands on its own for K outside of the window), below to every second one.
+    entry of the window cover both.  What the window leaves out may be anywhere: it is added to the array that is
+    rounded up (and for "upper" stands alone for K outside of the window).
     """
     window = poisson(mu)
     mass = np.concatenate([window.mass, np.zeros(most)])
