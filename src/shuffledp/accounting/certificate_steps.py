@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,9 +93,9 @@ def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: fl
     """The smallest eps from ``epsilon`` on (about) at which balls prove delta for all laws, and the proofs."""
     if swaps := [law for law in laws if isinstance(law, SwapPair)]:
         epsilon = _provable(swaps, n, epsilon, delta, tol)
-    for step_up in _STEPS_UP:
+    for attempt, step_up in enumerate(_STEPS_UP):
         stated, target = Fraction(epsilon), Fraction(delta)
-        methods = [(law, _method_for(law, n, epsilon, delta, tol)) for law in laws]
+        methods = [(law, _method_for(law, n, epsilon, delta, tol, attempt)) for law in laws]
         refuse_endless(methods, n, stated)  # what is certified can be verified
         steps = []
         for law, method in methods:
@@ -109,14 +109,18 @@ def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: fl
     )
 
 
-def _method_for(law: Law, n: int, epsilon: float, delta: float, tol: float) -> Method:
-    """A method that is about to prove the law; floats propose it, and nothing rests on them."""
+def _method_for(law: Law, n: int, epsilon: float, delta: float, tol: float, attempt: int) -> Method:
+    """A method that is about to prove the law; floats propose it, and nothing rests on them.
+
+    Floats bound the nodes beyond the last one more sharply than balls: a later attempt takes twice as many nodes.
+    """
     from ..numerics.proof import one_count, pairs, swap
 
     if isinstance(law, RaisedCount):
         return one_count.choose(n)
     if isinstance(law, SwapPair):
-        return swap.propose(law, n, epsilon, delta).method
+        method = swap.propose(law, n, epsilon, delta).method
+        return replace(method, nodes=min(method.nodes << attempt, swap.MAX_NODES))
     return pairs.choose(law, n, epsilon, _accuracy(law, n, epsilon, tol))
 
 
