@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
+from reference.commands import refused, run
 from shuffledp.accounting.certificate import Step
 from shuffledp.bounds import BOUNDS
 from shuffledp.bounds.base import Numerical
@@ -55,6 +56,29 @@ def test_certified_eps_is_proved_and_close(kind: str, n: int, tmp_path: Path) ->
     assert [s.pair for s in again.steps] == [s.pair for s in g.certificate.steps]
     assert sdp.verify(g.certificate).proved_delta == again.proved_delta
     assert json.loads(path.read_text()) == g.certificate.to_dict()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "window:eps0=4,d=5",
+        "window-vector:eps0=4,dim=3",
+        "piecewise:eps0=3",
+        "hybrid:eps0=0.5",
+        "hybrid:eps0=4",
+        "binomial:flips=4,stretch=1.169,shape=0.3294,noise=0.283,inputs=5",
+        "poisson-sum:units=16,poisson=0.7",
+    ],
+)
+def test_means_designed_for_the_shuffler_are_certified(spec: str, tmp_path: Path) -> None:
+    """By command, and verified by command; an eps that the lower bound rules out is refused."""
+    exact, path = sdp.amplify(spec, n=1000, delta=1e-6), str(tmp_path / "proof.json")
+    assert run("certify", spec, "--n", "1000", "--delta", "1e-6", "--out", path).exit_code == 0
+    data = json.loads(Path(path).read_text())
+    assert float(data["epsilon"]) == pytest.approx(exact.epsilon, rel=1e-3) and float(data["epsilon"]) > exact.lower
+    assert run("certify", "--verify", path).stdout.startswith("Verified: ")
+    Path(path).write_text(json.dumps({**data, "epsilon": f"{exact.lower:.12f}"}))
+    assert refused(run("certify", "--verify", path), 3).endswith(".")
 
 
 @pytest.mark.parametrize("m", [[[0.5, 0.5], [0.5, 0.5]], [[1.0]], [[0.3, 0.7]]], ids=["equal rows", "1x1", "one input"])
@@ -301,9 +325,15 @@ def test_anyone_may_read_the_file(tmp_path: Path) -> None:
 
 
 def test_too_many_laws_is_said() -> None:
-    m = sdp.FiniteRandomizer(np.random.default_rng(0).dirichlet(np.ones(12), size=12))
-    with pytest.raises(sdp.CertificationError, match="at most 64 distinct laws"):
+    m = sdp.FiniteRandomizer(np.random.default_rng(0).dirichlet(np.ones(17), size=17))
+    with pytest.raises(sdp.CertificationError, match="at most 256 distinct laws"):
         sdp.amplify(m, n=100, delta=1e-3, certify=True)
+
+
+@pytest.mark.parametrize("spec", ["poisson-histogram:d=16,poisson_per_index=0.1", "balcer-coin:messages=0.5"])
+def test_a_law_of_another_form_is_refused_without_advice_that_does_not_help(spec: str) -> None:
+    with pytest.raises(sdp.CertificationError, match=r"or one Poisson count, and .* use certify=False: no bound"):
+        sdp.amplify(spec, n=300, delta=1e-4, certify=True)
 
 
 @pytest.mark.parametrize("spec", ["randomized-response:eps0=3", "balcer-coin:messages=0.5"])

@@ -54,14 +54,17 @@ def values_of(kind: str, n: int, dim: int) -> np.ndarray:
     ("kind", "n", "dim", "runs"),
     [
         *((kind, 600, 2, 400) for kind in ("ends", "alike", "uniform")),
-        *(slow(kind, 10_000, 3, 2000) for kind in ("ends", "alike", "uniform")),
+        *(slow(kind, 10_000, 3, 8000) for kind in ("ends", "alike", "uniform")),
         slow("uniform", 300, 20, 2000),
     ],
 )
 def test_the_error_is_the_predicted_one(kind: str, n: int, dim: int, runs: int) -> None:
-    """Over runs x dim squares the standard error of their mean is sqrt(2/(runs dim)): 5 % quick, 1.8 % slow."""
+    """Over runs x dim squares the standard error of their mean is sqrt(2/(runs dim)): 5 % quick, 0.9 % slow.
+
+    The slow test holds the error to 5 %, five times that; 2,000 runs would allow for 2.7 times only.
+    """
     m, rng, values = sdp.WindowVector(eps0=4.0, dim=dim), np.random.default_rng(4), values_of(kind, n, dim)
-    truth, square = values.mean(axis=0), float(np.mean(values**2))
+    truth, square, spread = values.mean(axis=0), float(np.mean(values**2)), float(np.mean(values.var(axis=0)))
     errors, inside, stated = [], [], []
     for _ in range(runs):
         found = m.estimate(m.privatize(values, rng=rng))
@@ -70,8 +73,8 @@ def test_the_error_is_the_predicted_one(kind: str, n: int, dim: int, runs: int) 
         inside.append((low <= truth) & (truth <= high))
         stated.append(found.stderr**2)
     error, room = float(np.mean(errors)), 4.0 * math.sqrt(2.0 / (runs * dim))
-    if kind == "ends":
-        assert error == pytest.approx(m.variance(n, 1.0), rel=max(room, 0.05))
+    if n / dim >= 300:  # the mean square about the mean of the users is what counts
+        assert error == pytest.approx(m.variance(n, math.sqrt(spread)), rel=max(room, 0.05))
     assert error <= m.variance(n, math.sqrt(square)) * (1.0 + room)
     assert float(np.mean(stated)) == pytest.approx(error, rel=room + (0.06 if n / dim >= 300 else 0.3))
     assert 0.93 <= float(np.mean(inside)) <= (0.97 if n / dim >= 3000 else 1.0)

@@ -17,7 +17,7 @@ from shuffledp.numerics.family import PairSet
 from shuffledp.numerics.mixture import Among, MixtureCurve, Piece
 from shuffledp.numerics.pair import ShuffledPair, Side
 from shuffledp.numerics.participation import Split
-from shuffledp.numerics.poisson import PoissonShift
+from shuffledp.numerics.poisson.histogram import PoissonShift
 
 COIN = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.5, 0.5])
 SIDES: tuple[Side, Side] = ("upper", "lower")

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from reference.poisson_histogram import truth
 from shuffledp.errors import BoundNotApplicableError
-from shuffledp.numerics.poisson import PoissonShift, PoissonSteps, _events, above, below
+from shuffledp.numerics.poisson.histogram import PoissonShift
+from shuffledp.numerics.poisson.losses import above, below
+from shuffledp.numerics.poisson.one_count import PoissonSteps, _events
 
 EPS = np.array([0.0, 0.1, 0.4, 1.0, 2.0, 3.5])
 

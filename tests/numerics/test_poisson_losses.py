@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from shuffledp.numerics.composition.profile_curve import Masses
-from shuffledp.numerics.poisson import above, below
+from shuffledp.numerics.poisson.losses import above, below
 
 RATIOS = np.exp(np.array([-2.0, -0.5, -0.1, 0.0, 0.05, 0.2, 0.7, 1.5]))
 

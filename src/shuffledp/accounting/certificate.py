@@ -1,10 +1,10 @@
 """Certificates: a small JSON file from which anyone can re-check a guarantee in ball arithmetic.
 
-A certificate states shuffled pairs (their numbers as exact decimals; for the swap bound victim pairs, each with its
-types), n, eps and delta, the method of each proof, and the terms: which law (its hash), which neighbors, what is
-trusted.  The file need not be trusted: :func:`verify`
-recomputes every bound from the stated numbers, and where the mechanism has a spec it derives the pairs again and
-compares them.
+A certificate states shuffled pairs (for the swap bound victim pairs, each with its types; for a Poisson sum the mean of
+its count, and by how much one user raises it), n, eps and delta, the method of each proof, and the terms: which law
+(its hash), which neighbors, what is trusted.  Its numbers are exact decimals.  The file need not be trusted:
+:func:`verify` recomputes every bound from the stated numbers, and where the mechanism has a spec it derives the pairs
+again and compares them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,17 @@ from .._support.reading import CERTIFICATE, contained
 from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
+from ..bounds import BOUNDS
 from ..errors import BoundNotApplicableError, CertificationError, ParameterError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..numerics.family import Answer, Family, Smallest
-from .certificate_claim import FORMAT, STATEMENT, derived, law_hash, provable, read_claim
-from .certificate_steps import MAX_PAIRS, Law, Step, proof_of, proved, refuse_endless, written
+from .certificate_claim import FORMATS, STATEMENT, derived, format_of, law_hash, provable, read_claim, version_of
+from .certificate_steps import MAX_PAIRS, Step, proof_of, proved, refuse_endless, written
 from .guarantee import TRUST, Guarantee
 from .resolve import Resolved
 
 if TYPE_CHECKING:
+    from ..numerics.family import Law
     from ..numerics.proof.pairs import Method, Proof
 
 
@@ -65,7 +67,7 @@ class Certificate(Renamed):
     law_sha256: str = ""
     neighbors: str = ""
     trust: str = ""
-    format: str = FORMAT
+    format: str = FORMATS[-1]
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -157,13 +159,24 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
     }
     if not laws:
         raise CertificationError(
-            f"a certificate covers at most {MAX_PAIRS} distinct laws with a fixed number of messages, and bound "
-            f"{bound!r} of {subject.spec} has more or another form; {_instead(subject)}."
+            f"a certificate covers at most {MAX_PAIRS} distinct laws of one message, or one Poisson count, and bound "
+            f"{bound!r} of {subject.spec} has more laws or other ones; {_instead(subject)}."
         )
     bound, epsilon, steps = _smallest(question, laws, delta=delta, tol=tol)
     matrix = tuple(map(tuple, np.asarray(subject.law.identity().get("matrix", ()))))
-    terms = (law_hash(matrix, laws[bound]), subject.neighbors, TRUST)
-    certificate = Certificate(subject.spec, bound, n, Fraction(epsilon), Fraction(delta), steps, matrix, *terms)
+    certificate = Certificate(
+        subject.spec,
+        bound,
+        n,
+        Fraction(epsilon),
+        Fraction(delta),
+        steps,
+        matrix,
+        law_hash(matrix, laws[bound]),
+        subject.neighbors,
+        TRUST,
+        format_of(laws[bound]),
+    )
     count = len(laws[bound])
     return question.guarantee(
         delta=delta, tol=tol, proved=Answer(epsilon, count, count, bound=bound), certificate=certificate
@@ -172,11 +185,18 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
 
 def _instead(subject: Mechanism) -> str:
     """What to do where the law itself is not covered: weaker bounds need less of it."""
-    try:
-        subject.variation_ratio()
-    except BoundNotApplicableError:
+    weaker = [repr(name) for name in ("variation-ratio", "general") if _covered(subject, name)]
+    if not weaker:
         return "use certify=False: no bound that a certificate covers holds for it"
-    return "try bound='variation-ratio' or 'general'"
+    return f"try bound={' or '.join(weaker)}"
+
+
+def _covered(subject: Mechanism, bound: str) -> bool:
+    """Whether a certificate can state the laws of this bound, which is nothing without a finite local budget."""
+    try:
+        return math.isfinite(subject.local_epsilon) and BOUNDS[bound].family(subject).laws(MAX_PAIRS) is not None
+    except BoundNotApplicableError:
+        return False
 
 
 def _analyses(question: Resolved) -> dict[str, Family]:
@@ -244,7 +264,7 @@ def _verified(claim: Certificate) -> Certificate:
             "certify again."
         )
     refuse_endless(distinct, claim.n, claim.epsilon)
-    states_ends = claim.format == FORMAT
+    states_ends = version_of(claim.format) >= 3
     claim = derived(claim)
     proofs: dict[tuple[Law, Method], Proof] = {}
     steps = []

@@ -26,23 +26,22 @@ from ..errors import ParameterError, ShuffleDPError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
 from ..numerics.pair import ShuffledPair
+from ..numerics.poisson.one_count import RaisedCount
 from ..numerics.swap.pair import SwapPair
-from .certificate_steps import MAX_PAIRS, Law, decimal, double, law_written, listed, step_of
+from .certificate_steps import MAX_PAIRS, decimal, double, law_written, listed, since, step_of
 from .guarantee import SAME, TRUST, Guarantee
 
 if TYPE_CHECKING:
+    from ..numerics.family import Law
     from .certificate import Certificate
 
-#: The sentence that every certificate proves.
+#: The sentence that every certificate proves; the second format calls a shuffled pair a "round".
 STATEMENT = "max over the pairs of delta(epsilon) <= delta"
-#: The sentence of every format that is read.  The second one calls a shuffled pair a "round" and knows no types; the
-#: first one states neither the hash of the law nor the terms.
-STATEMENTS = {
-    "shuffledp-certificate/3": STATEMENT,
-    "shuffledp-certificate/2": "max over the rounds of delta(epsilon) <= delta",
-    "shuffledp-certificate/1": None,
-}
-FORMAT, _, OLD_FORMAT = STATEMENTS
+_STATEMENT_2 = "max over the rounds of delta(epsilon) <= delta"
+#: The formats that are read.  The first one states neither the hash of the law nor the terms, the third one adds the
+#: types of the swap bound, the fourth one Poisson counts.  A file has the oldest of the last two that can state its
+#: laws, so that earlier versions can read it.
+FORMATS = tuple(f"shuffledp-certificate/{number}" for number in (1, 2, 3, 4))
 _TERMS = ("law_sha256", "neighbors", "trust")
 #: Keys of every format; the first one has no terms, and the first two call the pairs rounds.
 _KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta")
@@ -61,19 +60,21 @@ _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
 def read_claim(path: Path) -> dict[str, Any]:
     """The fields of a certificate as a file states them; anything missing, unknown or malformed is refused."""
     data = read_json(path, CERTIFICATE)
-    if not isinstance(data, dict) or data.get("format") not in STATEMENTS:
+    stated = data.get("format") if isinstance(data, dict) else None
+    if not (number := version_of(stated)):
+        later = isinstance(stated, str) and re.fullmatch(r"shuffledp-certificate/[1-9][0-9]{0,8}", stated)
+        got, then = (repr(stated), "verify it with a later version") if later else ("another file", "certify again")
         raise ParameterError(
-            f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again."
+            f"certificate must have format {FORMATS[-1]!r} or an earlier one, got {got} in {str(path)!r}; {then}."
         )
-    version = data["format"]
-    statement, new = STATEMENTS[version], version == FORMAT
+    statement = {1: None, 2: _STATEMENT_2}.get(number, STATEMENT)
     try:
         terms = _TERMS if statement else ()
-        key = "pairs" if new else "rounds"
+        key = "pairs" if number >= 3 else "rounds"
         whole = mapping("certificate", data, needed=(*_KEYS, key, *terms), optional=("matrix",))
         if statement and whole["claim"] != statement:
             raise VerificationError(f"claim must be {statement!r}, got {str(whole['claim'])[:200]!r}; certify again.")
-        steps = [step_of(item, types=new) for item in listed(whole[key], key)]
+        steps = [step_of(item, version=number) for item in listed(whole[key], key)]
         if not isinstance(whole["mechanism"], str) or not isinstance(whole["bound"], str):
             raise ValueError("mechanism or bound")
         return {
@@ -89,9 +90,19 @@ def read_claim(path: Path) -> dict[str, Any]:
             raise
         reason = str(error).rstrip(".?")
         raise ParameterError(
-            f"certificate must be a complete {FORMAT} file, got a malformed entry ({reason:.200}) in {str(path)!r}; "
+            f"certificate must be a complete {stated} file, got a malformed entry ({reason:.200}) in {str(path)!r}; "
             "certify again."
         ) from None
+
+
+def version_of(stated: object) -> int:
+    """The number of a format; 0 if it is not one that is read."""
+    return FORMATS.index(stated) + 1 if stated in FORMATS else 0
+
+
+def format_of(laws: Iterable[Law]) -> str:
+    """The format in which a certificate of these laws is written."""
+    return FORMATS[max([3, *map(since, laws)]) - 1]
 
 
 def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[Law]) -> str:
@@ -99,7 +110,7 @@ def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[Law]) -> str
 
     It is taken over the JSON text ``[[row], ...]``, or ``[[P0, P1, t], ...]`` sorted and without repetition, in which
     every number is a string with its exact decimal and there is no white space.  A victim pair with several types is
-    ``[[P0, P1, t], ..., common_mass]``, its types in their order.
+    ``[[P0, P1, t], ..., common_mass]``, its types in their order; a Poisson count is ``[mean, most]``.
 
     Examples
     --------
@@ -171,6 +182,8 @@ def derived(claim: Certificate) -> Certificate:
 
 def _symbols(law: Law) -> tuple[object, ...]:
     """What a law says, whatever the order of its symbols; those that nobody sends are left out."""
+    if isinstance(law, RaisedCount):
+        return law.mean, law.most
     if isinstance(law, SwapPair):
         return tuple(map(_symbols, law.types)), law.common_mass
     rows = zip(*(np.asarray(part).tolist() for part in (law.P0, law.P1, law.t)), strict=True)
@@ -180,13 +193,13 @@ def _symbols(law: Law) -> tuple[object, ...]:
 def _on_terms(claim: Certificate, neighbors: str, label: str) -> Certificate:
     """The claim in the present format, its terms checked (or, in the first format, filled in), with notes."""
     notes: tuple[str, ...] = ()
-    if claim.format == OLD_FORMAT:
+    if version_of(claim.format) == 1:
         found = law_hash(claim.matrix, (step.pair for step in claim.steps))
         claim = replace(claim, law_sha256=found, neighbors=neighbors, trust=TRUST)
         notes = (FORMAT_1,)
     elif claim.trust == _FORMER_TRUST:
         claim, notes = replace(claim, trust=TRUST), (_SAME_TOO,)
-    claim = replace(claim, format=FORMAT)
+    claim = replace(claim, format=format_of(step.pair for step in claim.steps))
     found = _check_terms(claim, neighbors=neighbors)
     law = "matrix" if claim.matrix else "pairs"
     return replace(claim, notes=(f"Proved for the {law} with SHA-256 {found}; {label}.", *notes))

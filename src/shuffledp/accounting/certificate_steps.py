@@ -1,16 +1,16 @@
 """The steps of a certificate: one law each, how it is proved, and how it is written.
 
-A law is a shuffled pair, or a victim pair with its types.  In JSON every number of it is an exact decimal, and nothing
-else is accepted.
+A law is a shuffled pair, a victim pair with its types, or a Poisson count.  In JSON every number of it is an exact
+decimal, and nothing else is accepted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,30 +18,32 @@ from .._support.numbers import exact, round_down, round_up
 from .._support.reading import as_written, mapping
 from ..errors import CertificationError
 from ..numerics.pair import ShuffledPair
+from ..numerics.poisson.one_count import RaisedCount
 from ..numerics.swap.pair import SwapPair
 
 if TYPE_CHECKING:
+    from ..numerics.family import Law
     from ..numerics.proof.pairs import Method, Proof
     from ..numerics.proof.swap import Proposal
 
 #: A proof covers every distinct law; a mechanism with more of them is refused.
-MAX_PAIRS = 64
+MAX_PAIRS = 256
 #: What is added to an eps that balls did not confirm, beside a part of tol: the rounding of a law matters for tiny eps.
 _STEPS_UP = tuple(2.0**-k for k in (48, 45, 42, 39, 36, 33))
 #: A search for a larger eps ends here, where squares of e^eps are still doubles: there may be no eps that is enough.
 _LARGEST = 300.0
-#: What a step proves: delta of a shuffled pair, or of a victim pair among others of several types (the swap bound).
-Law = ShuffledPair | SwapPair
 _LAW = ("P0", "P1", "t")
-_TYPES = ("types", "common_mass")
 #: Keys of a method besides its kind and bits.
 _METHOD = {
     "counts": ("cap",),
     "contour": ("c", "s", "h", "nodes"),
     "swap": ("c", "s", "h", "nodes", "waits"),
     "local": (),
+    "count": (),
 }
 _WHOLE = ("bits", "cap", "nodes", "waits")
+#: The largest number of units by which a count may be raised (as many as a mechanism may have).
+MOST_RAISED = 2**16
 #: Figures before and after the point: the exact decimal of a double has up to 1074.
 _FIGURES = 1200
 
@@ -58,9 +60,12 @@ class Step:
 
 def proof_of(law: Law, method: Method, n: int, eps: Fraction) -> Proof:
     """The proof of one law in ball arithmetic."""
+    from ..numerics.proof import one_count as of_counts
     from ..numerics.proof import pairs as of_pairs
     from ..numerics.proof import swap as of_swaps
 
+    if isinstance(law, RaisedCount):
+        return of_counts.prove(law, n, eps, method)
     if isinstance(law, SwapPair):
         return of_swaps.prove(law.types, law.common_mass, n, eps, method)
     return of_pairs.prove(law, n, eps, method)
@@ -68,6 +73,7 @@ def proof_of(law: Law, method: Method, n: int, eps: Fraction) -> Proof:
 
 def refuse_endless(steps: Iterable[tuple[Law, Method]], n: int, eps: Fraction) -> None:
     """Refuse, before computing anything, methods that no proof needs or that would take minutes."""
+    from ..numerics.proof import one_count as of_counts
     from ..numerics.proof import pairs as of_pairs
     from ..numerics.proof import swap as of_swaps
 
@@ -76,6 +82,8 @@ def refuse_endless(steps: Iterable[tuple[Law, Method]], n: int, eps: Fraction) -
     for law, method in steps:
         if isinstance(law, SwapPair):
             more += of_swaps.work(law.types, method)
+        elif isinstance(law, RaisedCount):
+            more += of_counts.work(law, n, method)
         else:
             plain.append((law, method))
     of_pairs.refuse_endless(plain, n, eps, more=more)
@@ -83,13 +91,11 @@ def refuse_endless(steps: Iterable[tuple[Law, Method]], n: int, eps: Fraction) -
 
 def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: float) -> tuple[float, tuple[Step, ...]]:
     """The smallest eps from ``epsilon`` on (about) at which balls prove delta for all laws, and the proofs."""
-    swaps = [law for law in laws if isinstance(law, SwapPair)]
-    pairs = [law for law in laws if not isinstance(law, SwapPair)]
-    if swaps:
+    if swaps := [law for law in laws if isinstance(law, SwapPair)]:
         epsilon = _provable(swaps, n, epsilon, delta, tol)
-    for step_up in _STEPS_UP:
+    for attempt, step_up in enumerate(_STEPS_UP):
         stated, target = Fraction(epsilon), Fraction(delta)
-        methods = _methods(pairs, swaps, n, epsilon, delta, tol)
+        methods = [(law, _method_for(law, n, epsilon, delta, tol, attempt)) for law in laws]
         refuse_endless(methods, n, stated)  # what is certified can be verified
         steps = []
         for law, method in methods:
@@ -103,16 +109,19 @@ def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: fl
     )
 
 
-def _methods(
-    pairs: Sequence[ShuffledPair], swaps: Sequence[SwapPair], n: int, epsilon: float, delta: float, tol: float
-) -> list[tuple[Law, Method]]:
-    from ..numerics.proof.pairs import choose
-    from ..numerics.proof.swap import propose
+def _method_for(law: Law, n: int, epsilon: float, delta: float, tol: float, attempt: int) -> Method:
+    """A method that is about to prove the law; floats propose it, and nothing rests on them.
 
-    return [
-        *((pair, choose(pair, n, epsilon, _accuracy(pair, n, epsilon, tol))) for pair in pairs),
-        *((member, propose(member, n, epsilon, delta).method) for member in swaps),
-    ]
+    Floats bound the nodes beyond the last one more sharply than balls: a later attempt takes twice as many nodes.
+    """
+    from ..numerics.proof import one_count, pairs, swap
+
+    if isinstance(law, RaisedCount):
+        return one_count.choose(n)
+    if isinstance(law, SwapPair):
+        method = swap.propose(law, n, epsilon, delta).method
+        return replace(method, nodes=min(method.nodes << attempt, swap.MAX_NODES))
+    return pairs.choose(law, n, epsilon, _accuracy(law, n, epsilon, tol))
 
 
 def _provable(members: Sequence[SwapPair], n: int, epsilon: float, delta: float, tol: float) -> float:
@@ -172,29 +181,59 @@ def law_written(law: Law) -> dict[str, Any]:
     """A law in exact decimals."""
     if isinstance(law, SwapPair):
         return {"types": [law_written(pair) for pair in law.types], "common_mass": exact(Fraction(law.common_mass))}
+    if isinstance(law, RaisedCount):
+        return {"mean": exact(Fraction(law.mean)), "most": law.most}
     return {key: [exact(Fraction(float(x))) for x in np.asarray(getattr(law, key))] for key in _LAW}
 
 
-def step_of(raw: object, *, types: bool) -> Step:
-    """A step as it was written; with ``types`` it may be one of the swap bound."""
-    swap = types and isinstance(raw, dict) and any(key in raw for key in _TYPES)
-    given = mapping("pair", raw, needed=(*(_TYPES if swap else _LAW), "method", "proved"))
-    law: Law
-    if swap:
-        from ..numerics.proof.swap import MAX_TYPES
-
-        if len(several := listed(given["types"], "types")) > MAX_TYPES:
-            raise ValueError(f"a pair has at most {MAX_TYPES:,} types, not {len(several):,}")
-        several = [mapping("type", item, needed=_LAW) for item in several]
-        law = SwapPair(tuple(_pair(item) for item in several), double(given["common_mass"]))
-    else:
-        law = _pair(given)
+def step_of(raw: object, *, version: int) -> Step:
+    """A step as a file of this version of the format states it."""
+    keys = raw if isinstance(raw, dict) else {}
+    known = [form for form in _FORMS if form.since <= version]
+    form = next((form for form in known if any(key in keys for key in form.keys)), known[0])
+    given = mapping("pair", raw, needed=(*form.keys, "method", "proved"))
     low, high = (decimal(text, low=0, high=10**9) for text in listed(given["proved"], "proved"))
-    return Step(law, _method(given["method"]), low, high)
+    return Step(form.read(given), _method(given["method"]), low, high)
+
+
+def since(law: Law) -> int:
+    """The first version of the format that has such laws."""
+    return next(form.since for form in _FORMS if isinstance(law, form.kind))
 
 
 def _pair(given: dict[str, Any]) -> ShuffledPair:
     return ShuffledPair(**{key: [double(x) for x in listed(given[key], key)] for key in _LAW})
+
+
+def _swap(given: dict[str, Any]) -> SwapPair:
+    from ..numerics.proof.swap import MAX_TYPES
+
+    if len(several := listed(given["types"], "types")) > MAX_TYPES:
+        raise ValueError(f"a pair has at most {MAX_TYPES:,} types, not {len(several):,}")
+    types = tuple(_pair(mapping("type", item, needed=_LAW)) for item in several)
+    return SwapPair(types, double(given["common_mass"]))
+
+
+def _count(given: dict[str, Any]) -> RaisedCount:
+    if isinstance(most := given["most"], bool) or not isinstance(most, int) or not 1 <= most <= MOST_RAISED:
+        raise ValueError(f"most must be a whole number from 1 to {MOST_RAISED:,}")
+    return RaisedCount(double(given["mean"], high=10**9), most)
+
+
+class _Form(NamedTuple):
+    """A kind of law, its keys, the first version of the format that has it, and how it is read."""
+
+    kind: type[Law]
+    keys: tuple[str, ...]
+    since: int
+    read: Callable[[dict[str, Any]], Law]
+
+
+_FORMS = (
+    _Form(ShuffledPair, _LAW, 1, _pair),
+    _Form(SwapPair, ("types", "common_mass"), 3, _swap),
+    _Form(RaisedCount, ("mean", "most"), 4, _count),
+)
 
 
 def _method(raw: object) -> Method:
@@ -231,9 +270,9 @@ def decimal(text: object, *, low: int, high: int) -> Fraction:
     return value
 
 
-def double(text: object) -> float:
+def double(text: object, *, high: int = 2) -> float:
     """The double that an exact decimal states; a decimal that is not a double is refused."""
-    value = decimal(text, low=0, high=2)
+    value = decimal(text, low=0, high=high)
     if Fraction(float(value)) != value:
         raise ValueError(f"{text!s:.40} is not an exact double")
     return float(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,12 @@ from .pair import FloatArray, IntArray, ShuffledPair, Side
 from .rows import numbered
 
 if TYPE_CHECKING:
+    from .poisson.one_count import RaisedCount
     from .swap.pair import SwapPair
+
+    #: What a proof may be about: a shuffled pair, a victim pair among others of several types (the swap bound), or a
+    #: Poisson count that is raised.
+    Law: TypeAlias = ShuffledPair | SwapPair | RaisedCount
 
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike"
 #: Any number of shuffled pairs.
@@ -86,8 +91,8 @@ class Family(ABC):
         """Whether a profile may be sampled at many eps: each is cheap, or all together cost little more than one."""
         return self.pairs(tuning.FEW_LAWS) is not None
 
-    def laws(self, most: int) -> Sequence[ShuffledPair | SwapPair] | None:
-        """What a proof must cover: the shuffled pairs, or the victim pairs of a swap bound; None as in ``pairs``."""
+    def laws(self, most: int) -> Sequence[Law] | None:
+        """What a proof must cover: shuffled pairs, victim pairs of a swap bound, or a count; None as in ``pairs``."""
         return self.pairs(most)
 
     def thinned(self, chance: float) -> Family:

@@ -291,6 +291,14 @@ class SwapPairs(MatrixPairs):
         self.fewest_users = _FEWEST_FREE / beta
         super().__init__(listed, moments, rows.size, tuning.MOST_SWAP_CELLS)
 
+    def laws(self, most: int) -> Sequence[SwapPair] | None:
+        """One victim pair for each that is listed, among all rows, if there are at most ``most``."""
+        if self.listed.size > most:
+            return None
+        rows, types = self._rows, self._rows * self._presence
+        pairs = zip(rows[self.first], rows[self.second], strict=True)
+        return [SwapPair(tuple(ShuffledPair(a, b, t) for t in types), self._common) for a, b in pairs]
+
     def thinned(self, chance: float) -> SwapPairs:
         """An absent user sends "nothing", which all types share."""
         if chance == 1.0:

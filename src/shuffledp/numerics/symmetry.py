@@ -8,7 +8,7 @@ for the difference (:func:`same_law`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from .family import Answer, Family, epsilons, log_deltas
 from .ledger import charge
 from .pair import FloatArray, IntArray, ShuffledPair, Side, distinct
 from .rows import chunks
+
+if TYPE_CHECKING:
+    from .family import Law
 
 #: Relative difference up to which values are alike, and up to which neighboring values join one group.
 _ALIKE, _CLOSE = 2.0**-42, 2.0**-45
@@ -77,6 +80,10 @@ class Alike(Family):
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The members, without the room in eps and delta."""
         return self.family.pairs(most)
+
+    def laws(self, most: int) -> Sequence[Law] | None:
+        """Those of the family: a proof has the same room."""
+        return self.family.laws(most)
 
     def thinned(self, chance: float) -> Alike:
         """Thinning multiplies all t by the same factor, so alike laws stay alike."""

@@ -106,6 +106,10 @@ CLOSE = 3.5
 GRAINY = 0.1
 #: The best line is kept while eps changes by less than this share of itself and of its distance to the limit.
 NEARBY = 0.02
+#: ... and while the abscissa changes by less than this share of itself.
+SAME_LINE = 0.1
+#: A dither may be that of a normal law whose log delta is lower than the target by half of this.
+WIDE = 50.0
 #: Types whose log U differ by less than this count as equally bad.
 ALIKE = 0.5
 #: How many types are tried in turn as the worst one before a line is placed.

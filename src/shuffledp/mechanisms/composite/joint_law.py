@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +16,13 @@ from ...numerics.matrix import blanket_pairs
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...numerics.participation import Best
 from ...numerics.product import moments, product_pair, rounding_slack, tells_most, tuples_up_to_order, unchanged
-from ...numerics.swap.pair import SwapPair
 from ...numerics.symmetry import Alike
 from ..base import Mechanism
 from ..matrix import MatrixRandomizer
 from .parallel_law import both_unlike, dataset_pairs, dominating_pairs, multisets
+
+if TYPE_CHECKING:
+    from ...numerics.family import Law
 
 #: Combinations of one pair per answer that are listed; beyond, answers fall back to one matrix or to (p, beta, q).
 MAX_PAIRS = 512
@@ -35,7 +38,7 @@ class Rounded(Alike):
     def __init__(self, family: Family, factors: int) -> None:
         super().__init__(family, room=rounding_slack(factors))
 
-    def laws(self, most: int) -> Sequence[ShuffledPair | SwapPair] | None:
+    def laws(self, most: int) -> Sequence[Law] | None:
         """Those of the family: a proof has more room than products of laws need."""
         return self.family.laws(most)
 

@@ -16,7 +16,7 @@ from ...numerics.counts import UNLIMITED, Count
 from ...numerics.family import Family
 from ...numerics.mixture import Among
 from ...numerics.pair import FloatArray, ShuffledPair
-from ...numerics.poisson import PoissonShift
+from ...numerics.poisson.histogram import PoissonShift
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source, below
 from ..accuracy import Accuracy, of_shares
@@ -53,7 +53,7 @@ class PoissonHistogram(RawMessages):
     Exact: n users give every index an independent Poisson(n m) number of fabricated messages, the victim's own
     included, since they do not depend on the value; the others' own messages are known in the worst case and are
     subtracted.  What is left are independent counts of which up to k are raised by one, and up to k others if the
-    victim's set is replaced (numerics/poisson.py), so that upper and lower bound agree.
+    victim's set is replaced (numerics/poisson/histogram.py), so that upper and lower bound agree.
     A user may hold no index at all, and then sends fabricated messages only.
     Values are rows of up to k indices, padded with -1.
 

@@ -11,7 +11,7 @@ from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.family import Family
-from ...numerics.poisson import PoissonSteps
+from ...numerics.poisson.one_count import PoissonSteps
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
@@ -42,8 +42,8 @@ class PoissonSum(RawMessages):
     -----
     Exact: all that can be seen is the number of messages.  Those of the others are known in the worst case and are
     subtracted, so it is Poisson(n m) plus up to r units of the victim, and the worst pair of values is 0 and r units
-    (numerics/poisson.py): upper and lower bound agree.  Only the total may be seen.  How many messages *one* user sends
-    must be hidden from everybody, the shuffler too: without it, nothing protects the value.
+    (numerics/poisson/one_count.py): upper and lower bound agree.  Only the total may be seen.  How many messages *one*
+    user sends must be hidden from everybody, the shuffler too: without it, nothing protects the value.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Means of numbers by coin flips: how many of N coins, biased by the number, or now and then by chance, show heads."""
+"""Means of numbers by coin flips: the report counts heads; the number, or now and then chance, biases the coins."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from ..matrix import MatrixRandomizer
 from ..parameters import real, whole
 from .grid_mean import GridMean, points
 
-#: Most flips (a report is a byte) and inputs; inputs unless they are given, and from how many flips on there are more.
+#: Most flips (a report is a byte), and most inputs.
 _MOST_FLIPS, _MOST_INPUTS = 255, 513
+#: Inputs unless they are given: few, or more for many flips.
 _INPUTS, _MORE_INPUTS, _MANY_FLIPS = 65, 129, 30
 
 
@@ -34,9 +35,9 @@ class Binomial(GridMean, MatrixRandomizer):  # type: ignore[misc]  # the varianc
     flips : int in [1, 255]
         N.
     stretch : float in [1, 100]
-        B: the larger, the nearer is every coin to a fair one.
+        B: the larger it is, the fairer is every coin.
     shape : float in [1e-3, 1000]
-        tau: small ones make mostly heads or mostly tails of the coins that do not depend on x.
+        tau: if it is small, coins that do not depend on x show mostly heads or mostly tails.
     noise : float in [1e-12, 1)
         gamma, the share of reports that do not depend on x.
     inputs : int in [2, 513], optional
@@ -47,7 +48,8 @@ class Binomial(GridMean, MatrixRandomizer):  # type: ignore[misc]  # the varianc
     -----
     The law is a matrix, (1-gamma) Bin(N, p) + gamma BetaBin(N, tau, tau) at the points of the grid, and everything is
     that of :class:`~shuffledp.FiniteRandomizer`: all pairs of points among others at any point.  Reports are drawn from
-    that matrix, on whole numbers.  More noise is post-processing, so that eps falls with gamma.
+    that matrix, on whole numbers.  More noise is post-processing, so eps falls with gamma.  A certificate lists all
+    pairs of points, so it proves this bound for up to 22 inputs; for more it proves 'variation-ratio' on request.
 
     The variance of a report at x is C0 + C1 x^2 with C0 = A^2 (1/N + gamma (1 - 1/N)/(2 tau + 1)) and
     C1 = (1 - 1/N)/(1 - gamma) - 1, and rounding adds at most a quarter of the square of a step.  Good parameters for a

@@ -1,8 +1,8 @@
 """What mechanisms for vectors in [-1, 1]^dim share: the domain, the mean and its error, and why one pair is enough.
 
 They first round the input to a vertex v of the cube, so that every law is a mixture of those of vertices; by joint
-convexity only pairs of vertices matter.  A report z then has weight e = e^eps0 or 1 under v, and 1 under -v
-whenever e under v: the blanket is the low weight everywhere.  Over it a pair (v0, v1) has four kinds of
+convexity only pairs of vertices matter.  A report z then has weight e = e^eps0 or 1 under v, and where
+it has e under v it has 1 under -v: the blanket is the low weight everywhere.  Over it a pair (v0, v1) has four kinds of
 reports, (R0, R1)/omega = (e, 1), (1, e), (e, e), (1, 1), the first two equally many.  Exchanging a report of kind
 (e, e) and one of kind (1, 1) for one of each of the first two keeps mass and both means and spreads X = u - E v,
 as e - E >= e(1-E), 1-E >= 1 - E e for E >= 1.  So the pair with most reports of the first kind is the worst

@@ -67,7 +67,7 @@ def discrete_laplace(src: Source, rate: float, size: int, dtype: type[np.signedi
     rate : float in [2^-32, 1)
         Log-ratio of neighboring probabilities, taken as the exact rational number that the float is.
     dtype : signed integers
-        Noise beyond them wraps.
+        Noise that does not fit wraps around.
     """
     if not 2.0**-_MOST_BITS <= rate < 1.0:
         raise ParameterError(f"rate must lie in [2^-{_MOST_BITS}, 1), got {rate!r}; choose another grid.")
@@ -86,7 +86,7 @@ def discrete_laplace(src: Source, rate: float, size: int, dtype: type[np.signedi
 
 
 class _Noise:
-    """The law with probabilities proportional to exp(-rate |y|), as a table of -T, ..., T; +-T is all beyond."""
+    """Probabilities proportional to exp(-rate |y|), as a table of -T, ..., T, whose ends stand for all beyond."""
 
     def __init__(self, rate: float) -> None:
         self._most = math.ceil(_REACH / rate)
@@ -114,7 +114,7 @@ class _Noise:
         return out
 
     def geometric(self, src: Source, size: int) -> NDArray[np.int64]:
-        """g >= 0 with probability proportional to exp(-rate g): noise that is not negative; from T on, once more."""
+        """g >= 0 with probability proportional to exp(-rate g): nonnegative noise, plus another draw where it is T."""
         out = np.zeros(size, dtype=np.int64)
         left = np.arange(size)
         while left.size:

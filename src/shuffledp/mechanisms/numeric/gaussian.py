@@ -57,7 +57,7 @@ class _Edges(Parameter):
             return super().checked(name, value, mechanism)
         if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
             raise ParameterError(
-                f"{name} must be a number of cells or a list of edges, got {value!r:.60}; give either."
+                f"{name} must be a number of cells or a list of edges, got {value!r:.60}; give one of the two."
             )
         found = tuple(check.real(name, x) for x in value)
         rising = all(a < b for a, b in pairwise(found))

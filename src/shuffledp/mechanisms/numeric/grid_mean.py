@@ -111,7 +111,7 @@ class GridMean(Randomizer):
 
     @abstractmethod
     def _mean(self, weights: FloatArray) -> FloatArray:
-        """The mean of something that every report has, at every point."""
+        """The mean, at every point, of a quantity that each report has."""
 
     @property
     def _squares(self) -> FloatArray:

@@ -42,11 +42,11 @@ class Hybrid(GridMean, LocalBudget):
     Notes
     -----
     The law is that of a parallel composition of ``grr:eps0,d`` (the window, see WindowLaw) and ``grr:eps0,d=2`` (the
-    bit) whose two inputs come from one number, so that its upper bounds hold; as not all pairs of inputs are numbers,
+    bit) whose two inputs come from one number, so its upper bounds hold; some pairs of inputs belong to no number, so
     eps may be 10 % too large at eps0 = 2 and 2 % at eps0 = 4.  The lower bounds are those of users at -1, 0 and 1.
 
     The bit evens out the variance, which is 5 to 15 % smaller than that of ``piecewise`` at the worst number; it is
-    here to be compared with.
+    here for comparison.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Hybrid(GridMean, LocalBudget):
 
     @property
     def _parts(self) -> Mechanism:
-        """What has its upper bounds."""
+        """A mechanism whose upper bounds hold for this one."""
         alpha, bit = self.windows, GRR(eps0=self.eps0, d=2)
         if not 0.0 < alpha < 1.0:
             return self._window._response if alpha else bit
@@ -87,7 +87,7 @@ class Hybrid(GridMean, LocalBudget):
 
     @property
     def beta(self) -> float:
-        """The sum of those of the parts, by their shares."""
+        """That of the parts, weighted by their shares."""
         return self._parts.variation_ratio().beta
 
     def _blanket(self) -> Family:
@@ -97,11 +97,11 @@ class Hybrid(GridMean, LocalBudget):
         return self._parts.law.swap()
 
     def _dominating_pairs(self, most: int) -> None:
-        """None, as of a parallel composition."""
+        """None, as for a parallel composition."""
         return None
 
     def _swap_members(self, most: int) -> None:
-        """None, as of a parallel composition."""
+        """None, as for a parallel composition."""
         return None
 
     def _constant_datasets(self) -> Family:
@@ -132,7 +132,7 @@ class Hybrid(GridMean, LocalBudget):
 
     @property
     def codec(self) -> Category:
-        """The number of the cell, or one of two more."""
+        """The number of the cell, or one of two further numbers for the bit."""
         return Category(self._window._outputs + 2, scratch=96)
 
     def _randomize(self, values: Array, src: Source) -> Array:

@@ -43,7 +43,7 @@ class Laplace(LocalBudget):
 
     Notes
     -----
-    Parameters (paper, Table 2): p = q = e^eps0, beta = 1 - e^(-eps0/2); both hold exactly on the grid, N being even.
+    Parameters (paper, Table 2): p = q = e^eps0, beta = 1 - e^(-eps0/2); both hold exactly on the grid, as N is even.
 
     Blanket: omega_y = min(R(0)_y, R(N)_y).  *The pair (0, N) dominates all pairs at every E = e^eps >= 1.*  By joint
     convexity take grid inputs (g, h), and let u = R(g)/omega, v = R(h)/omega, X = u - E v.  In y, u falls from

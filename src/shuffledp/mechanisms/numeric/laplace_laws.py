@@ -38,7 +38,7 @@ def law(slot: Slot, rate: float, power: Power) -> ShuffledPair:
 
 
 def table(slots: Sequence[Slot], both_ways: Sequence[bool], rate: float, power: Power) -> TypeTable:
-    """The laws of all slots; those ``both_ways`` with P0 and P1 in either order."""
+    """The laws of all slots; those in ``both_ways`` appear with P0 and P1 in either order."""
     laws: list[FloatArray] = []
     twice: list[bool] = []
     for wide, made in ((False, _plain), (True, _wide)):
@@ -77,7 +77,7 @@ def _wide(slots: Sequence[Slot], rate: float, power: Power) -> FloatArray:
     """The laws that cover the distances ``nearest`` to ``apart``: u is K or 0, v is put on the ends of pieces."""
     apart, held, nearest = (np.array([slot[k] or 0 for slot in slots], dtype=np.int64) for k in (0, 1, 3))
     beyond = np.maximum(held - nearest, apart - held)  # K = a^-this
-    ends = _wide_ends(held, rate)  # filled up with ``held``
+    ends = _wide_ends(held, rate)  # padded with ``held``
     # the points of every piece but its right end, and in the last column held, ..., max(held, apart)
     top = np.maximum(held, apart)
     points = np.diff(ends, append=top[:, None] + 1, axis=1)
@@ -108,7 +108,7 @@ def _wide(slots: Sequence[Slot], rate: float, power: Power) -> FloatArray:
         at = np.zeros((2, *ends.shape))
         at[0, live] = np.add.reduceat(mass * (1.0 - ahead), first)
         at[1, live] = np.add.reduceat(mass * ahead, first)
-        at[0, :, 1:] += at[1, :, :-1]  # to the next end; what fills a row up stands for ``held`` too
+        at[0, :, 1:] += at[1, :, :-1]  # to the next end; the padding of a row stands for ``held`` too
         parts.append(at[0])
     v = power(2 * ends - held[:, None])
     sent, rest = parts
@@ -119,7 +119,7 @@ def _wide(slots: Sequence[Slot], rate: float, power: Power) -> FloatArray:
 
 
 def _wide_ends(held: Whole, rate: float) -> Whole:
-    """0, ..., held, finest near 0, in PIECES/2 pieces or fewer; each row is filled up with ``held``."""
+    """0, ..., held, finest near 0, in PIECES/2 pieces or fewer; each row is padded with ``held``."""
     most = PIECES // 2
     share = np.arange(most) / most
     found = np.rint(-np.log1p(np.expm1(-rate * held)[:, None] * share) / rate).astype(np.int64)
@@ -134,7 +134,7 @@ def _ends(apart: Whole, held: Whole, rate: float) -> tuple[Whole, Whole]:
     """Ends of the pieces: 0, apart, held, and points in between; which slot each belongs to, and where it is.
 
     A piece of width w adds about f w^3 to the variance, f the density t times the square of the slope of X.  So widths
-    go with f^(-1/3), which is a^-y, or a^y between a type and ``apart`` to its right.
+    are proportional to f^(-1/3), which is a^-y, or a^y between a type and ``apart`` to its right.
     """
     cuts = np.sort(np.stack([np.zeros_like(apart), apart, held], axis=1), axis=1)
     i, j = cuts[:, :-1], cuts[:, 1:]

@@ -12,8 +12,8 @@ slot rises in convex order, whatever the others are.  For E >= a^(g-h) delta is 
    is the same with the signs changed: X is negative and smallest on {y <= g}, and E(s - X)_+ rises.  Reflect for h.
 2. So a type between g and h is covered by the pair (0, N) and the same type.
 3. A type x > h with m0 <= h - g <= m1 is covered by the pair (h - m1, h), and shifting everything by m1 - h gives the
-   pair (0, m1) and a type in (m1, N + m1 - m0].  Reflection turns types x < g into such ones, the order of P0 and P1
-   being changed.
+   pair (0, m1) and a type in (m1, N + m1 - m0].  Reflection turns types x < g into such ones, with P0 and P1
+   exchanged.
    Or they are covered by the pair (0, m1) and the same type, with a wider law.  After a shift by -g let m = h - g,
    u = R(m)/R(x), v = R(0)/R(x) and K = a^-max(x-m0, m1-x) >= u.  Given J, replace u by K with probability u/K and by 0
    else: this keeps its mean.  Now neither the law of u nor that of v depends on m, and as v falls in y,
@@ -32,8 +32,8 @@ slot rises in convex order, whatever the others are.  For E >= a^(g-h) delta is 
    3 only v runs between e and f, and its mean is kept for u = K and for u = 0.
 
 The mass of the common part is that of the original types 0, ..., N, whatever stands in for them: a^(N/2).
-How coarse the intervals of 3 and 4 are only decides how sharp the bound is: as wide as keeps the variance of X at E = 1
-below that of the pair (0, N) among others who hold 0, which it should not exceed, and the largest X below e^eps0.
+The widths of the intervals of 3 and 4 only decide how sharp the bound is.  They are as large as keeps the variance of X
+at E = 1 below that of the pair (0, N) among others who hold 0, and the largest X below e^eps0.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _others(widest: list[Slot], size: int, rate: float, power: Power) -> TypeTab
 
 
 def slots(size: int, rate: float) -> list[Slot]:
-    """What covers everything, the pair (0, N) with types 0 and N first; pairs that are closer count in both orders."""
+    """Slots that cover all: the pair (0, N), with types 0 and N first, then closer pairs, each in both orders."""
     return [*_of_the_widest(size, rate), *_of_the_closer(size, rate)]
 
 
@@ -132,7 +132,7 @@ def _cells(high: int, low: int, rate: float, most: float, spread: Callable[[int]
 
 
 def _widest(top: int, spread: Callable[[int], float], most: float) -> int:
-    """The largest width for which distances top - width to top share their laws at a part of the room."""
+    """The largest width for which the distances from top - width to top share laws, within their share of the room."""
     near = spread(0)
     limit = near + GROUP_SHARE * (most - near)
     low, high = 0, top - 1
@@ -148,7 +148,7 @@ def _cell(room: float, rate: float) -> int:
 
 
 def _shares(ends: list[int], rate: float) -> Iterator[tuple[int, float]]:
-    """Each end of a cell with the smaller s of the cells that it belongs to, rounded down.
+    """Each end of a cell, and the smaller s of the cells that it belongs to, rounded down.
 
     The point nearest to the middle of a cell of D steps is half a step off it for odd D, which leaves 1 for D = 1.
     """

@@ -245,7 +245,7 @@ def _log_gain(log_cap: float, eps0: float, dim: int) -> float:
 
 
 def _best_cap(eps0: float, dim: int) -> float:
-    """The c with the largest m; it is below 1/2, where half of m is symmetric and the other half falls with c.
+    """The c with the largest m: one factor of m is symmetric around c = 1/2, the other falls, so c is below 1/2.
 
     Bisection on the sign of d(log m)/dc (importing an optimizer would take longer than everything else).
     """
@@ -256,7 +256,7 @@ def _best_cap(eps0: float, dim: int) -> float:
         c = math.exp(log_cap)
         tail = float(special.betaincinv(half, half, c))
         gain = constant + math.log1p(-2.0 * tail) - half * math.log(tail * (1.0 - tail))
-        return gain > math.log(-math.expm1(-eps0) / (c + (1.0 - c) * t)) - 1e-13  # of equal ones, the larger cap
+        return gain > math.log(-math.expm1(-eps0) / (c + (1.0 - c) * t)) - 1e-13  # if several are equal, the larger cap
 
     least = max(-eps0 - 3.0, math.log(_LEAST_CAP))
     best = bisect(rising, safe=least, unsafe=math.log(0.5), close=lambda x: 1e-15 * (1.0 - x))

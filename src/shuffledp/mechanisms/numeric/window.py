@@ -50,7 +50,7 @@ class Windowed(GridMean, WindowLaw):
     def _scaled(self, shape: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Inputs and weights: a uniform output has mean 0, so a report has beta = 1 - gamma times its window's mean.
 
-        An input is that mean as a part of the last one: from -1 to 1.
+        An input is the mean of its window divided by that of the last window: from -1 to 1.
         """
         means = self._over_window(shape)
         odd = means - means[::-1]  # exactly, so that the ends are -1 and 1
@@ -148,7 +148,7 @@ class Window(Windowed):
     def _phi(self) -> float:
         """Where the variance is the same at all inputs, if the last window is then within a quarter of a turn.
 
-        Else the one with the least error, rounding counted: it is searched on finer and finer grids.
+        Otherwise the phi with the least error, rounding included: it is searched on finer and finer grids.
         """
         cap = 0.5 * math.pi * self.d / (self.d - 1)
 
@@ -190,7 +190,7 @@ class Levels(Windowed):
     -----
     The mechanism is ``grr:eps0,d`` on the levels, and so is its accounting.  A report of level x has variance C0 +
     gamma/(1-gamma) x^2, and rounding adds up to 1/(d-1)^2.  :class:`~shuffledp.Window` with one cell has its levels at
-    sines instead, which is 7 to 20 % better, and more cells are better still: this one is here to be compared with.
+    sines instead, which is 7 to 20 % better, and more cells are better still: this one is here for comparison.
 
     Examples
     --------
@@ -245,7 +245,7 @@ class Piecewise(Windowed):
 
     @property
     def cells(self) -> int:  # type: ignore[override]
-        """As of the window mechanism."""
+        """As for ``window``."""
         return usual_cells(self.d)
 
     @property

@@ -20,12 +20,12 @@ _MOST_TRIED = 256
 
 
 def usual_cells(windows: int) -> int:
-    """Of a window, if there are so many side by side."""
+    """Cells of a window, given the number of windows side by side."""
     return _MORE_CELLS if windows < _FEW_WINDOWS else _CELLS
 
 
 def likely_windows(eps0: float) -> int:
-    """0.65 V^(1/3) at V = 2 e^eps0."""
+    """A good number of windows: 0.65 V^(1/3) at V = 2 e^eps0."""
     return int(min(max(round(0.65 * math.exp(min(eps0 + math.log(2.0), 50.0) / 3.0)), 3), MOST_WINDOWS))
 
 
@@ -68,7 +68,7 @@ class WindowLaw(LocalBudget):
        and t on its partner, X is 1-E on both, a constant, against anything of that mean.  Where R is t on the first and
        s on its partner, X takes s(1-E)/t and t(1-E)/s; for E < 1 they lie between (t-Es)/s and (s-Et)/t (first cell
        in W0 alone), for E >= 1 between (t-Es)/t and (s-Et)/s (first cell in W1 alone).  Each is a mean-preserving
-       spread; what another user's cells are is known slot by slot in the swap bound, so the choice may depend on it.
+       spread; in the swap bound the law of every slot is known, so the choice may depend on it.
 
     So every divergence is at most that of non-overlapping windows, hence that of GRR's pair and types, at every E: by
     the blanket and by the swap bound, with participation and in compositions.  Over the blanket (R = t) the spread

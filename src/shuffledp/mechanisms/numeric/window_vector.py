@@ -20,7 +20,7 @@ from .cube import Cube
 from .window import Window
 from .window_law import WindowLaw, window_cells, windows
 
-#: Most reports that are told apart: their table of counts takes 128 MB.
+#: Most different reports: a table of their counts takes 128 MB.
 _MOST_REPORTS = 2**24
 
 
@@ -55,7 +55,7 @@ class WindowVector(WindowLaw, Cube):
     (dim v + (dim - 1) s^2)/n.  Both are seen in the reports of the coordinate, and so is the standard error.  A
     coordinate that nobody drew is estimated as 0, with a standard error of 1.
 
-    Harmony has (dim/T^2 - mean square)/n with T < 1 instead, however the users agree.  It is better by a little where
+    Harmony has (dim/T^2 - mean square)/n with T < 1 instead, however the users agree.  It is a little better where
     all values are -1 or 1, half of each, and worse by a factor of up to 1/v where users agree.
 
     Examples
@@ -84,7 +84,7 @@ class WindowVector(WindowLaw, Cube):
 
     @property
     def _number(self) -> Window:
-        """What is run on the coordinate."""
+        """The mechanism that runs on the coordinate."""
         return Window(eps0=self.eps0, d=self.d, cells=self.cells)
 
     @property
@@ -106,9 +106,9 @@ class WindowVector(WindowLaw, Cube):
         return (coordinate.astype(np.int64) * self._outputs + cell).astype(self.codec.dtype)
 
     def _infer(self, counts: Array, users: int) -> Estimate:
-        """Where users drew a coordinate, its weights have the variance v plus that of their numbers.
+        """The weights of a coordinate have the variance v plus that of the numbers of the users who drew it.
 
-        That is seen to within its own standard error, which is added.
+        The reports show that variance to within its own standard error, which is added.
         """
         table = np.asarray(counts, dtype=np.float64).reshape(self.dim, self._outputs)
         drawn, weights, v = table.sum(axis=1), self._number._values, self._number._noise

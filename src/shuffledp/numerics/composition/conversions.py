@@ -12,7 +12,7 @@ as a logarithm: orders of many thousands need delta far below the smallest doubl
 An infinite local guarantee means a set with P > 0 = Q, so every Renyi divergence is infinite.
 
 Shuffled rounds are nearly mu-GDP each, and the squares of mu add up (Dong, Roth, Su, JRSS B 84, 2022, Corollary 2).
-That is where a search begins; no guarantee rests on mu.
+A search starts from there; no guarantee rests on mu.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def from_curve(curve: Curve, orders: ArrayLike) -> FloatArray:
 
     Parameters
     ----------
-    curve : nodes of an upper bound on log delta; the last delta must be 0 or the result is inf
+    curve : nodes of an upper bound on log delta; if the last delta is above 0, the result is inf
     orders : real numbers > 1
 
     Examples
@@ -68,7 +68,7 @@ def _divergence(curve: Curve, a: float) -> float:
         at_first, at_last = _log_weights(first, last, power)
         terms += [at_first + curve.log_delta[:-1], at_last + curve.log_delta[1:]]
     log_integral = math.log(a) + math.log(a - 1.0) + float(np.logaddexp.reduce(np.concatenate(terms)))
-    # a few thousand positive terms, each right to the doubt of _log_weights
+    # a few thousand positive terms, and _log_weights covers the rounding of each
     value = float(np.logaddexp(0.0, log_integral)) / (a - 1.0) * (1.0 + 1e-12)
     return min(value, float(curve.eps[-1]))  # no loss is larger than the local guarantee
 
@@ -94,7 +94,7 @@ def _log_weights(first: FloatArray, last: FloatArray, b: float) -> list[FloatArr
     at_first, at_last, doubt = up - one, one - down, 2.0**-50 * (one + up)
     width = first + np.log(np.expm1(d))
     with np.errstate(divide="ignore"):
-        # e^(b E) is rounded in its exponent
+        # the exponent b eps is rounded
         slip = 2.0**-51 * np.abs(scale) + 1e-14
         return [np.log(np.maximum(x, 0.0) + doubt) + scale - width + slip for x in (at_first, at_last)]
 
@@ -124,7 +124,7 @@ def to_delta(orders: ArrayLike, values: ArrayLike, epsilon: float) -> float:
     """
     a, r = np.asarray(orders, dtype=np.float64), np.asarray(values, dtype=np.float64)
     log_delta = (a - 1.0) * (r - epsilon + np.log1p(-1.0 / a)) - np.log(a)
-    # not below the least normal double, so that it does not underflow
+    # at least the smallest normal double, so it does not underflow
     return min(max(math.exp(min(float(log_delta.min(initial=0.0)), 0.0)) * (1.0 + 1e-12), 2.0**-1022), 1.0)
 
 

@@ -1,6 +1,6 @@
 """A lower bound for compositions: no analysis can go below one fixed pair of datasets, used in every round.
 
-For a fixed pair both directions are bracketed, lo <= h <= hi, at some nodes.  h is convex, so on a cell [x_j, x_j+1]
+At some nodes both directions of a fixed pair are bracketed, lo <= h <= hi.  h is convex, so on a cell [x_j, x_j+1]
 it lies above the chord of the cell to the left, extended to the right, and above the chord of the cell to the right,
 extended to the left; the lower convex hull of these pieces is a polygon below h.  Its atoms are then moved *down* to
 the grid: D_E = sum_L p(L) (1 - e^(eps - L))_+ rises with every loss, also after composition.
@@ -27,16 +27,16 @@ from .profile_curve import EMPTY, FINE, Ladder, Masses, Plan, lower_hull, sample
 
 #: Taken off every mass for the rounding of slopes and exponentials.
 _SLACK = 1e-11
-#: A lower bound need not resolve anything below this.
+#: A lower bound ignores everything below this log delta.
 _LOWEST = -45.0
-#: Nor does it need atoms of less mass than this.
+#: ... and atoms of less mass than this.
 _NEGLIGIBLE = 1e-30
 #: Cells of the composed law: more than an upper bound has, because losses are moved by up to a whole cell.
 _CELLS = 2**20
 
 
 class PairLosses(NamedTuple):
-    """Losses under P with their masses; their profile is nowhere above that of the pair (see the top of this file)."""
+    """Losses under P with their masses; their profile is nowhere above that of the pair (top of this module)."""
 
     loss: FloatArray
     mass: FloatArray
@@ -70,7 +70,7 @@ def pair_losses(pair: ShuffledPair, n: int, ladder: Ladder = FINE) -> PairLosses
     mass = np.concatenate([p_left, [max(rest, 0.0)], p])
     if rest < 0.0:
         mass *= (1.0 - _SLACK) / total
-    # without an atom above 0 the profile is lower and M <= sum p(L) e^-L still holds; far out they only blur sums
+    # dropping an atom above 0 lowers the profile and keeps M <= sum p(L) e^-L; tiny ones only blur sums
     kept = (loss <= 0.0) | (mass > _NEGLIGIBLE)
     return PairLosses(loss[kept], mass[kept])
 
@@ -86,7 +86,7 @@ def rounded_down(pair: PairLosses, step: float) -> Masses:
 
 
 def _atoms(pair: ShuffledPair, n: int, ladder: Ladder) -> tuple[FloatArray, FloatArray] | None:
-    """(x_i, Pr_Q[L = 1 + x_i]) of a polygon below D_{1+x} of this direction."""
+    """The points x_i and masses Pr_Q[L = 1 + x_i] of a polygon below D_{1+x} in this direction."""
 
     def log_delta(eps: FloatArray, side: Side = "upper") -> FloatArray:
         return _values([pair] * eps.size, n, eps, ladder.tol, side)
@@ -136,14 +136,14 @@ def _below(x: FloatArray, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, F
     flat_x, flat_y = np.concatenate(xs), np.concatenate(ys)
     order = np.lexsort((flat_y, flat_x))
     flat_x, flat_y = flat_x[order], flat_y[order]
-    first = np.append(True, np.diff(flat_x) > 0.0)  # of equal x the lowest
+    first = np.append(True, np.diff(flat_x) > 0.0)  # where several points share x, the lowest counts
     return flat_x[first], flat_y[first]
 
 
 def lower_epsilon(pairs: Sequence[PairLosses], counts: Sequence[int], delta: float, upper: float) -> float:
     """A lower bound on the eps of the composition of fixed pairs; ``upper`` is a known upper bound on it.
 
-    Every loss is moved down by up to one step, so eps by up to half a step per round on average.
+    Every loss moves down by up to one step, which lowers eps by about half a step per round.
     """
     if not 0.0 < upper < math.inf or not pairs:
         return 0.0

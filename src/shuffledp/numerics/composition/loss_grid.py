@@ -11,20 +11,20 @@ w_i(k) = p_i(k) e^(theta k step) / Z_i and Z = prod Z_i,
 
 and theta is chosen so that W has its bulk at the losses that matter: the error is then small relative to delta itself.
 
-What is added (``upper``) or taken off (``lower``):
+Errors that are added (``upper``) or subtracted (``lower``):
 
 - *Round-off of the transforms.*  A transform of length N errs by at most eta = 16 u log2(N) in relative 2-norm
   (Higham, Accuracy and Stability of Numerical Algorithms, Theorem 24.2: 6.7 u per halving; 16 u also covers the
   radices up to 11 of pocketfft).  Transforms of probability vectors have entries of modulus <= 1, so the product of T
   factors is wrong by sum_i eta sqrt(N) |w_i|_2 in 2-norm (times the growth G of a product of T factors 1 + error), and
-  powers and products add 16 u T relative and 2 u per factor absolute.  Going back costs another eta |W|_2 and divides
-  by sqrt(N):
+  powers and products add 16 u T relative and 2 u per factor absolute.  The inverse transform costs another eta |W|_2
+  and divides by sqrt(N):
 
       |error of W|_2 <= G (eta sum_i |w_i|_2) + (16 T u + eta) |W|_2 + 2 m u   for T losses of m kinds,
 
   and by Cauchy-Schwarz the sum over L is wrong by at most Z |f|_2 |error of W|_2.
 - *Wrapping around.*  A transform of length N adds W(L + jN) to W(L).  That only raises the sum; losses beyond the right
-  end of the window are bounded by Chernoff.  A lower value takes off the Chernoff bound of everything outside.
+  end of the window are bounded by Chernoff.  A lower value subtracts the Chernoff bound of everything outside.
 - *Rounding of Z and of the masses*, as a relative factor with one term per factor of the product.
 """
 
@@ -84,7 +84,7 @@ class Sum:
         self._weight = np.array(self.counts, dtype=np.float64)
         masses = np.array([float(m.sum()) + k.infinite for m, k in zip(self.kinds, kinds, strict=True)])
         with np.errstate(divide="ignore"):
-            #: log of the total mass, infinite losses included: rounding only keeps it from being 0
+            #: log of the total mass, infinite losses included: 0 but for rounding
             self.log_mass = float(self._weight @ np.log(masses)) if masses.size else 0.0
             #: Pr[some loss is infinite], as a share of the total mass: exactly 1 - prod (1 - Pr[loss i is infinite])
             never = np.log1p(-np.minimum(np.array([k.infinite for k in kinds]) / masses, 1.0))
@@ -173,7 +173,7 @@ class Sum:
 
 @charge("rounding of Fourier transforms", "Higham, Accuracy and Stability of Numerical Algorithms, Theorem 24.2")
 def transform_error(n: int, slips: float, norm: float, kinds: int, total: float) -> float:
-    """The 2-norm of the error of W, from ``slips`` = eta sum_i |w_i|_2 and ``norm`` = |W|_2 (top of this file)."""
+    """The 2-norm of the error of W, from ``slips`` = eta sum_i |w_i|_2 and ``norm`` = |W|_2 (top of this module)."""
     error = math.exp(min(math.sqrt(n) * slips, 700.0)) * slips + 2.0 * kinds * _U
     return error + (16.0 * total * _U + _eta(n)) * (norm + error)
 
@@ -212,7 +212,7 @@ class Window:
     doubt: float  # relative: rounding of Z and of the masses
 
     def delta(self, eps: float, *, upper: bool) -> float:
-        """delta(eps) of the composition with all errors added, or with all errors taken off."""
+        """delta(eps) of the composition with all errors added (``upper``), or subtracted."""
         whole = self.sum
         f, law, scale, doubt = self._terms(eps)
         slip = _norm(f) * self.error
@@ -283,8 +283,8 @@ def _exp(x: float) -> float:
 def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> float:
     """The smallest eps in [0, most] with delta(eps) <= delta (upper), or the largest with delta(eps) >= delta (lower).
 
-    The answer is the safe end of a search: the inequality was checked at the returned eps itself.
-    inf (upper) or 0 (lower) if it holds nowhere.  A lower search starts next to ``most``: far below the bulk of the
+    The answer is the safe end of a search: the inequality was checked at the returned eps itself.  If it holds
+    nowhere, the answer is inf (upper) or 0 (lower).  A lower search starts next to ``most``: far below the bulk of the
     tilted law there is only round-off.
     """
     if not most > 0.0:
@@ -304,7 +304,7 @@ def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> 
 
     def at(k: int) -> float:
         off = excess(k * unit)
-        return off if upper or off != 0.0 else 5e-324  # a lower value may be met exactly
+        return off if upper or off != 0.0 else 5e-324  # for a lower bound, equality is enough
 
     found = smallest_whole(at, low=0, high=math.ceil(most / unit), start=round(start / unit))
     if found is None:

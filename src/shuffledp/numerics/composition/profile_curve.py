@@ -27,7 +27,7 @@ from ..ledger import charge
 from ..pair import FloatArray
 from ..tuning import LARGEST_EPSILON
 
-#: Positive upper values are raised to this, so that no mass underflows (a likelihood ratio is at most e^200 here).
+#: Positive upper values are raised to at least this, so no mass underflows (a likelihood ratio is at most e^200 here).
 _LEAST = 1e-200
 #: Charged on every mass for the rounding of hulls, slopes and exponentials (a few thousand roundings).
 MASS_SLACK = 1e-12
@@ -41,7 +41,7 @@ class Curve(NamedTuple):
     log_delta: FloatArray
 
 
-#: Not sampled yet.
+#: A curve that has not been sampled yet.
 EMPTY = Curve(np.zeros(0), np.zeros(0))
 #: log delta of some curves, named by their numbers, each at its own eps.
 Ask = Callable[[Sequence[int], Sequence[FloatArray]], Sequence[FloatArray]]
@@ -169,8 +169,8 @@ def losses(curve: Curve, *, lowest: float = -np.inf) -> Losses:
 def symmetric(pair: Losses, step: float) -> Masses:
     """The pair with its mirrored half on multiples of ``step``.
 
-    The masses of eps under P are rounded up, and what is missing to 1 has the loss 0.  That raises the profile at every
-    E: mass that is moved from the loss 0 to eps adds E (1 - e^-eps) of itself below E = 1, and more beyond.
+    The masses of eps under P are rounded up, and the rest, up to 1, has the loss 0.  Rounding raises the profile at
+    every E: mass that moves from the loss 0 to eps adds E (1 - e^-eps) times itself below E = 1, and more beyond.
     """
     under_p = pair.under_q * np.exp(pair.eps) * (1.0 + MASS_SLACK)
     rest = max(1.0 - pair.infinite - float(under_p.sum() + pair.under_q.sum()), 0.0) + MASS_SLACK
@@ -180,10 +180,10 @@ def symmetric(pair: Losses, step: float) -> Masses:
 
 @charge("losses between the points of a grid", "docs/proofs.md, section 7")
 def on_grid(loss: FloatArray, mass: FloatArray, infinite: float, step: float) -> Masses:
-    """Every atom on the two multiples of ``step`` beside it, with its masses under P and under Q; rounded upwards.
+    """Split every atom between the two multiples of ``step`` beside it, keeping its masses under P and Q; rounded up.
 
-    The split is a mean-preserving spread of Q/P under P, so D_E rises at every E, and so it does with every loss and
-    every mass.  Losses may be wrong by 8 roundings.  The masses need not sum to 1: composition only uses that the
+    The split is a mean-preserving spread of Q/P under P, so it raises D_E at every E, and so does raising a loss or a
+    mass.  Up to 8 roundings of a loss are covered.  The masses need not sum to 1: composition only uses that the
     profile is nowhere below the true one.
     """
     loss = loss + 8.0 * _U * np.abs(loss)

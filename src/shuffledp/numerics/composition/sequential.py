@@ -1,9 +1,9 @@
-"""Sequential composition: privacy profiles, and how often each is used, give eps and delta.
+"""Sequential composition: eps and delta from privacy profiles and from how often each is used.
 
 *Several reports of every user in one batch* are composed too.  Let each of n users send k reports into one batch, on
 values of its own choice, which may coincide.  Suppose that the batch were shuffled in k parts instead: the first report
-of every user in the first part, the second ones in the second, and so on.  Whoever sees the k parts can mix them and
-has then seen the batch, so that the parts reveal at least as much.  Each part is a round of n users with one report
+of every user in the first part, the second ones in the second, and so on.  Whoever sees the k parts can mix them
+into the batch, so the parts reveal at least as much.  Each part is a round of n users with one report
 each, and the randomness of different parts is independent, so the parts are k rounds over the same users, and their
 guarantees compose.  Blanket messages are sent once for all k reports: they are divided among the parts by a public rule
 that does not look at the values (``Mechanism.bundled``), and every part counts on its share only.  Counting on all of
@@ -58,7 +58,7 @@ _MOST_CELLS = 2**21
 _TAIL = 1e-4
 #: Profiles are not followed below this log delta.
 _DEEPEST = -459.0
-#: Where a profile with kinks is sampled.
+#: The finer ladder on which a profile with kinks is sampled.
 _FINER = {COARSE: MEDIUM, MEDIUM: FINE, FINE: FINEST}
 #: Families with more members than this are sampled at fewer eps.
 _FEW = 64
@@ -66,7 +66,7 @@ _FEW = 64
 _FEW_CLONES = 150
 #: Smaller deltas are refused: profiles are not followed below 1e-200.
 LEAST_DELTA = 1e-150
-#: A delta that is not 0 is not below this, so that none underflows (the least normal double).
+#: A positive delta is at least this, the smallest normal double, so that none underflows.
 _LEAST_POSITIVE = 2.0**-1022
 
 
@@ -77,7 +77,7 @@ Ask = Callable[[Sequence[Any], Sequence[FloatArray], float], Sequence[FloatArray
 
 
 def one_by_one(profiles: Sequence[Profile], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:
-    """Profiles that can only be asked alone."""
+    """Ask every profile alone: some cannot be asked together."""
     return [profile(at, tol) for profile, at in zip(profiles, eps, strict=True)]
 
 
@@ -88,7 +88,7 @@ class Kind:
     ``ask(sources, eps, tol)`` gives upper bounds on log delta of many profiles, each at its own eps: kinds with the
     same function are sampled together.  ``limit`` is an eps at which delta is 0 (inf if there is none); ``slow``
     profiles are sampled at fewer nodes, ``kinked`` ones (few clones, whose profile is nearly a polygon) at more.
-    ``once(delta)`` is the eps of a single use, where there is a sharper way to it than through the profile.
+    ``once(delta)`` is the eps of a single use, for profiles with a sharper way to it than by sampling.
     """
 
     source: Any
@@ -185,7 +185,7 @@ def thirty_bits(step: float) -> float:
 
 
 def refuse_tiny(delta: float, what: str = "a composition", instead: str = "a larger delta") -> None:
-    """Raise where delta is below what profiles are sampled to."""
+    """Raise if delta is smaller than any that profiles are sampled to."""
     if delta < LEAST_DELTA:
         raise ParameterError(
             f"delta must be at least {LEAST_DELTA:g} for {what}, got {delta!r}; profiles are not computed below it: "
@@ -205,13 +205,13 @@ def epsilon(kinds: Sequence[Kind], counts: Sequence[int], delta: float, ladder: 
 
 
 def epsilon_of(whole: Sum, delta: float, most: float) -> float:
-    """An upper bound on the eps of a sum of losses at delta; ``most`` is one that holds for any delta, or inf."""
+    """An upper bound on the eps of a sum of losses at delta; ``most`` is an eps that holds for every delta, or inf."""
     if not whole.reach:
         return 0.0 if whole.infinite * (1.0 + 1e-9) <= delta else most
     end = min(most, (whole.reach + 1) * whole.step)
     window = _wide_enough(whole, whole.tilt_for_delta(delta), delta)
     found = solve_epsilon(window, delta, upper=True, most=end)
-    for _ in range(3):  # where round-off matters (a large delta), tilt for the eps found instead
+    for _ in range(3):  # where round-off matters (a large delta), tilt for the eps that was found instead
         if not found < math.inf or window.round_off(found) <= 1e-6 * delta:
             break
         window = whole.window(whole.tilt_for_epsilon(found), found)
@@ -286,7 +286,7 @@ def kind_of(
     ask: Ask = one_by_one,
     once: Callable[[float], float] | None = None,
 ) -> Kind:
-    """A profile to be composed, sampled as finely as its family allows; the others as in :class:`Kind`."""
+    """A profile to be composed, sampled as finely as its family allows; other parameters as in :class:`Kind`."""
     pairs = family.pairs(_FEW)
     clones = [(n - 1) * float(pair.atoms.t.min(initial=np.inf)) for pair in pairs or ()]
     kinked = pairs is not None and all(number < _FEW_CLONES for number in clones)

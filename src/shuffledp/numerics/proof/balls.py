@@ -64,9 +64,9 @@ def fraction(x: arb, *, up: bool) -> Fraction:
 def normal_cells(centers: Sequence[Fraction], sigma: float, edges: Sequence[float]) -> FloatArray:
     """Row i: the probabilities of (-inf, e_0], (e_0, e_1], ..., (e_m, inf) under a normal law around center i.
 
-    A difference of two values of a cumulative distribution function loses all its digits in the upper tail, and a ratio
-    of two such differences is what an eps is made of.  Here every difference is one of two tails on its own side, and
-    the precision is raised until 60 binary digits are proved; the result is rounded once.
+    In the upper tail a difference of two values of a cumulative distribution function loses all its digits, and an eps
+    is made of ratios of such differences.  Here every difference is between two tails on their own side of the center,
+    and the precision is raised until 60 binary digits are proved; the result is rounded once.
 
     Examples
     --------

@@ -30,19 +30,21 @@ from .balls import ball, fraction, largest, precision, smallest
 
 #: Proved at eps - slack: covers the rounding of a law (2^-49) and laws called equal in matrix.py (2^-38).
 PROOF_SLACK = Fraction(1, 2**38)
+#: The same for delta, relatively.
+DELTA_SLACK = Fraction(1, 2**40)
 #: The same for the masses of types and of their common part, which are derived with the same comparisons.
 MASS_SLACK = Fraction(1, 2**38)
 #: The contour is refused beyond this many nodes (some seconds).
 MAX_NODES = 300_000
 #: Counts are enumerated up to this many rows.
 MAX_ROWS = 8_000
-#: A proof chooses at most 112 + 2 * 50 bits; symbols of one pair.
+#: Most bits (a proof chooses at most 112 + 2 * 50), and most symbols of one pair.
 MAX_BITS, MAX_SYMBOLS = 512, 2**14
 #: Nodes times symbols, or counts, of all pairs together, at up to 256 bits: 5 microseconds each, less than a minute.
 MAX_WORK = 2**23
 #: No proof is chosen to be more accurate than this (relative, in delta).
 _FINEST = 1e-7
-#: Expected number of others who send a symbol below which it may count as never sent, if P/t is above n times that.
+#: A symbol counts as never sent if fewer than _RARE others send it on average and P/t is above _SWAMPS n.
 _RARE, _SWAMPS = Fraction(1, 10**7), 1000
 
 
@@ -74,8 +76,8 @@ class Proof:
 
     @classmethod
     def of(cls, low: arb, high: arb) -> Proof:
-        """From balls; 1 + 2^-48, because a relative rounding of P0 scales delta as well."""
-        upper = (high * (1 + ball(Fraction(1, 2**48)))).upper()
+        """From balls; a relative error of P0 scales delta as well: 2^-49 of rounding, 2^-41 of laws called equal."""
+        upper = (high * (1 + ball(DELTA_SLACK))).upper()
         lower = low.lower()
         if not upper.is_finite():
             raise CertificationError("the balls grew too wide to prove anything; ask for more bits or a smaller n.")
@@ -100,7 +102,7 @@ class Law:
 
     @property
     def local(self) -> arb:
-        """E[(X)_+] and the exposed part: the divergence of one user alone, which every larger n stays below."""
+        """E[(X)_+] and the exposed part: the divergence of one user alone, which no crowd exceeds."""
         return sum((t * x.max(arb(0)) for t, x in zip(self.t, self.values, strict=True)), self.exposed)
 
 
@@ -187,7 +189,7 @@ def refuse_endless(steps: Iterable[tuple[ShuffledPair, Method]], n: int, eps: Fr
     total = more
     for pair, method in steps:
         p0, p1, t = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
-        symbols = int(np.count_nonzero(((p0 > 0) | (p1 > 0)) & (t > 0)))  # as in _law
+        symbols = int(np.count_nonzero(((p0 > 0) | (p1 > 0)) & (t > 0)))  # as in law_at
         if symbols > MAX_SYMBOLS:
             raise CertificationError(f"a pair must have at most {MAX_SYMBOLS:,} symbols, got {symbols:,}; merge some.")
         if method.kind == "contour" and method.nodes > (most := _most_nodes(pair, n, float(eps))):
@@ -237,8 +239,8 @@ def prove(pair: ShuffledPair, n: int, eps: Fraction, method: Method) -> Proof:
 def law_at(pair: ShuffledPair, eps: Fraction, *, n: int = 0) -> Law:
     """X at e^(eps - slack), its masses rounded down.
 
-    With ``n``, t is the law of one type of n users: it carries MASS_SLACK as well, and symbols that hardly any of them
-    sends, and that would swamp the law, count as never sent.
+    With ``n``, t is the law of one type of n users: it carries MASS_SLACK as well, and symbols that hardly anyone sends
+    and that would swamp the law count as never sent.
     """
     p0, p1, t = ([Fraction(float(x)) for x in np.asarray(a)] for a in (pair.P0, pair.P1, pair.t))
     ratio = ball(eps - PROOF_SLACK).exp()
@@ -275,7 +277,7 @@ def _by_contour(law: Law, n: int, method: Method) -> tuple[arb, arb]:
         term = ((line.at(h * k) ** n - alone) * (half * z * z).exp() / (z * z)).real
         total += term / 2 if k == 0 else term
     sum_ = total * h / arb.pi()
-    # the nodes past the last one (contour.unevaluated_nodes); the point mass at 0 is one of a law that does not vary
+    # the nodes past the last one (contour.unevaluated_nodes); the point mass at 0 counts as a law that does not vary
     point = Tilted(c, [], [], law.nothing, law.nothing)
     rest = line.top**n * line.rest(n, s, h, method.nodes, arb(0)) + alone * point.rest(n, s, h, method.nodes, arb(0))
     missed = rest * (half * c * c).exp() / arb.pi()

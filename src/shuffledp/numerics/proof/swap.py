@@ -6,12 +6,12 @@ For any c, h, s > 0, the same for all types x, and any number w of waits k = 0 .
     U(x) = (h/2 pi) sum_{y in hZ} exp(s^2 (c^2 - y^2)/2) / (c^2 + y^2) A(|M_x(c+iy)|),
     A(r) = sum_{k<w} beta (1-beta)^k r^{n-1-k} / (n-1-k),
 
-because what the waits k >= w contribute is at most local(E) each.  With r0 = M_x(c) >= |M_x(c+iy)|, and the waits in
+because each wait k >= w contributes at most local(E).  With r0 = M_x(c) >= |M_x(c+iy)|, and the waits in
 blocks [first, last],
 
     A(r) <= sum over blocks of (r/r0)^{n-1-last} * (the block's part of A(r0), at its largest 1/(n-1-k)),
 
-so the powers of r0 are formed once.  In particular A(r) <= (r/r0)^{n-w} A(r0), which bounds all nodes that are far
+so the powers of r0 are computed once.  In particular A(r) <= (r/r0)^{n-w} A(r0), which bounds all nodes that are far
 down, and with |M_x(c+iy)| <= M_x(c) exp(-(2/pi^2) Var_c y^2) for y <= pi/range (line.block_bounds) and the dither the
 nodes that are not visited.
 """
@@ -44,7 +44,7 @@ _GROWTH = 1.1
 _CRUDE = 0.1
 #: Lines are proposed as for this accuracy of eps.
 _TOL = 1e-4
-#: (r/r0)^(n-w) below which a node is bounded by one power.
+#: A node whose (r/r0)^(n-w) is below this is bounded by that power alone.
 _FAR = Fraction(1, 2**60)
 
 
@@ -71,7 +71,7 @@ def work(types: Sequence[ShuffledPair], method: Method) -> float:
         raise CertificationError(f"a type must have at most {MAX_SYMBOLS:,} symbols, got {max(symbols):,}; merge some.")
     visits = method.nodes + 1 if method.kind == "swap" else 1
     blocks = 16 + math.log(max(method.waits, 1)) / math.log(_GROWTH)
-    steps = sum(visits * (count + 4) + 16 * blocks for count in symbols)
+    steps = sum(visits * (count + 4) + min(visits, 16) * blocks for count in symbols)  # a far node needs no blocks
     return steps * max(1.0, method.bits / 256)
 
 
@@ -109,7 +109,7 @@ class _Sum:
         self.scale = (self.s * self.s * self.c * self.c / 2).exp() / arb.pi()
 
     def largest(self, laws: Sequence[Law], alone: arb) -> arb:
-        """max over types of U + exposed, and what the waits that are left out add."""
+        """max over types of U + exposed, plus what the waits beyond the last one add."""
         for law in laws:
             for x in law.values:
                 if not (self.c * x < MAX_EXPONENT and self.c * x > -(10**9)):  # e^-10^9 is a number like any other

@@ -54,8 +54,9 @@ class SwapCurve(Curve):
         self._ends = self._lead, self._lead  # the types on either side of c
         self._waiting: Waiting | None = None
         self._kept = np.zeros(n.size)
-        #: The best way at some eps (lines.py), and that eps; the way is used again nearby.
-        self._way, self._chosen_at = np.zeros(n.size, dtype=np.int64), np.full(n.size, np.nan)
+        #: The best way at some eps (lines.py), that eps and its abscissa; the way is used again nearby.
+        self._way = np.zeros(n.size, dtype=np.int64)
+        self._chosen_at, self._chosen_c = np.full((2, n.size), np.nan)
 
     @classmethod
     def of(cls, members: Sequence[SwapPair], n: FloatArray, tol: float) -> Self:
@@ -77,7 +78,8 @@ class SwapCurve(Curve):
         """Some of the rows, with what is known of their lines."""
         part = type(self)(self.members, self.which[rows], self.n[rows], take_rows(self.others, rows), self.dither)
         part._lead, part._c = self._lead[rows] - self._first[rows] + part._first, self._c[rows]
-        part._way, part._chosen_at, part._kept = self._way[rows], self._chosen_at[rows], self._kept[rows]
+        part._way, part._kept = self._way[rows], self._kept[rows]
+        part._chosen_at, part._chosen_c = self._chosen_at[rows], self._chosen_c[rows]
         part._waiting = None if self._waiting is None else take_rows(self._waiting, rows)
         if self._seen is not None:
             eps, (value, slope) = self._seen
@@ -149,6 +151,8 @@ class SwapCurve(Curve):
         falls = [(end.weight * self._laws.v[k]).sum(axis=1) for k, end in zip(self._ends, ends, strict=False)]
         slope = np.exp(eps) * self._c * self._copies * np.maximum(*falls)
         log_target = np.clip(self._copies * log_m - np.log(self._c * self.n), -745.0, 0.0)
+        # a dither of s costs (s c)^2/2 of log delta: it must not be wider than that of a normal law with this target
+        deviation = np.fmin(deviation, np.sqrt(tuning.WIDE - 2.0 * log_target) / self._c)
         waiting = self._waited(tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
         place = (self._owner, self._first, self._lead, self._c, deviation, self._copies, waiting)
         if t.shape[1] > 2 * tuning.GRID:
@@ -209,12 +213,13 @@ class SwapCurve(Curve):
     def _on_lines(self, here: At, eps: FloatArray) -> FloatArray:
         """max over types of log(U + exposed), in the best way, which is kept for nearby eps."""
         stale = ~(np.abs(eps - self._chosen_at) <= tuning.NEARBY * np.minimum(eps, self.limit - eps))
+        stale |= ~(np.abs(here.c - self._chosen_c) <= tuning.SAME_LINE * here.c)  # at a kink c may jump
         value, old, new = np.empty(eps.size), np.flatnonzero(~stale), np.flatnonzero(stale)
         if old.size:
             value[old] = lines.in_way(here.take(old), self._way[old], self.dither)
         if new.size:
             value[new], self._way[new] = lines.best_way(here.take(new), self.dither)
-            self._chosen_at[new] = eps[new]
+            self._chosen_at[new], self._chosen_c[new] = eps[new], here.c[new]
         return value
 
     def guess(self, log_delta: FloatArray) -> Guess:
