@@ -260,6 +260,18 @@ def test_a_plan_of_a_mechanism_that_does_not_fit_is_refused(client: Client) -> N
     assert answer.status_code == 400 and "take one of the ranking" in answer.json()["error"]
 
 
+def test_the_statement_is_that_of_the_plan(client: Client, tmp_path: Path) -> None:
+    asked = {"task": "histogram", "d": "8", "spec": "grr:eps0=2,d=8", "n": "20000", "delta": "1e-6", "rounds": "4"}
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(get(client, "/api/download/plan.json", **asked)), encoding="utf-8")
+    wanted = sdp.Plan.load(file).statement(rounds=4)
+    found = get(client, "/api/statement", **asked)
+    assert [(one["heading"], one["texts"]) for one in found["sections"]] == [
+        (section.heading, list(section.texts)) for section in wanted.sections
+    ]
+    assert client.get("/api/download/statement.html", params=asked).text == wanted.html()
+
+
 def test_a_review_stands_alone(client: Client) -> None:
     answer = client.get("/api/download/report.html", params={**RANK, "epsilon": "0.5"})
     assert answer.status_code == 200 and "attachment" in answer.headers["content-disposition"]
