@@ -21,12 +21,12 @@ from ..accounting.rounds import Rounds, kind_of
 from ..calibration.search import Crossing, best_of_range, largest
 from ..calibration.target import Target
 from ..calibration.unknowns import Unknown, row_of
-from ..errors import ImpossibleError, ParameterError, ShuffleDPError
+from ..errors import ImpossibleError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
-from ..numerics.composition.conversions import mu_of
 from ..numerics.composition.profile_curve import COARSE, MEDIUM
 from .candidates import Candidate
+from .leading_order import PAIRS, at_divergence, divergence, likely_place
 
 #: Relative accuracy of eps over several rounds, whose composition is expensive.
 _TOL_ROUNDS = 2e-3
@@ -34,12 +34,8 @@ _TOL_ROUNDS = 2e-3
 _QUICK = "blanket"
 #: The bound that takes the place of one whose profile is not sampled quickly, where it is about as good.
 _QUICK_TOO = "swap"
-#: Most pairs of inputs whose divergences are compared.
-_PAIRS = 256
 #: Pairs of inputs up to which a guarantee is computed quickly, and their atoms up to which it is over several rounds.
 _FEW_PAIRS, _FEW_ATOMS = 4, 100
-#: Smaller targets are looked for from here.
-_SMALLEST = 1e-100
 #: Significant figures of the numbers in a spec.
 _FIGURES = 6
 
@@ -209,17 +205,17 @@ class Budget:
         capped = min(target.likely_budget, self.most_local / self.rounds)
         start = min(max(free.start(capped), free.low), free.high)
         row = self._within(candidate, row_of(free, start))
-        target.start = _likely(target, row)
+        target.start = likely_place(target, row)
         known = self.levels.get(epsilon)
-        near = target.near(row) if known is None else _at_divergence(row, known, target.start)
-        level = None if near is None else known or _divergence(row.at(near))
+        near = target.near(row) if known is None else at_divergence(row, known, target.start)
+        level = None if near is None else known or divergence(row.at(near))
         if near is None or level is None:
             return row
         self.levels[epsilon] = level
 
         def error(setting: float, limit: float) -> float:
             own = self._within(candidate, row_of(free, setting))
-            u = _at_divergence(own, level, near)
+            u = at_divergence(own, level, near)
             return math.inf if u is None else free.error(own.at(u), self.n)
 
         best = _best_setting(free, start, error)
@@ -231,12 +227,12 @@ class Budget:
         if isinstance(row, FreeSetting):
             return False
         try:
-            pairs = row.at(self._target(epsilon)._guess(row)).law.blanket_pairs(_PAIRS)
+            pairs = row.at(self._target(epsilon)._guess(row)).law.blanket_pairs(PAIRS)
         except ShuffleDPError:
             return False
         if not pairs or self.rounds == 1:
             return len(pairs or ()) > _FEW_PAIRS
-        return len(pairs) > _FEW_PAIRS or sum(len(pair.P0) for pair in pairs) > _FEW_ATOMS
+        return len(pairs) > _FEW_PAIRS or sum(np.size(pair.P0) for pair in pairs) > _FEW_ATOMS
 
     def likely(self, candidate: Candidate, epsilon: float) -> Mechanism | None:
         """What meets epsilon to leading order, without computing a guarantee; None where that is not known."""
@@ -245,7 +241,7 @@ class Budget:
             row = row_of(row, min(max(row.start(target.likely_budget), row.low), row.high))
         with suppress(ImpossibleError):
             row = self._within(candidate, row)
-        start = _likely(target, candidate.accounted(row))
+        start = likely_place(target, candidate.accounted(row))
         return None if start is None else row.at(start)
 
     # -- an error is given ------------------------------------------------------------------------------------------
@@ -262,7 +258,7 @@ class Budget:
                 found = self._for_error(candidate, row_of(free, setting), error, allowed)
             except ShuffleDPError:
                 return math.inf
-            return _divergence(found) or math.inf
+            return divergence(found) or math.inf
 
         start = min(max(free.start(2.0), free.low), free.high)
         best = _best_setting(free, start, cost)
@@ -348,50 +344,4 @@ def neat(row: Unknown) -> Unknown:
 
 
 def _start(target: Target, row: Unknown) -> float | None:
-    return None if row.role == "flip" else _likely(target, row)
-
-
-def _likely(target: Target, row: Unknown) -> float | None:
-    """Where to start, to leading order: n mu^2 = D, D the divergence below and mu that of a Gaussian; None if unknown.
-
-    Of m blanket messages in all, each with mass 1/q in the cells of the pair, D is 2 q n/m.
-    """
-    level = target.n * mu_of(min(max(target.epsilon, _SMALLEST), 10.0), target.delta) ** 2
-    if row.role in ("budget", "noise", "flip"):
-        return _at_divergence(row, level, None if row.is_budget else 0.5 * math.log(level))
-    if row.role != "messages" or row.whole:
-        return None
-    try:
-        q = row.make(row.private).variation_ratio().q
-    except ShuffleDPError:
-        return None
-    return row.coordinate(min(max(2.0 * q / level, row.loose), row.private))
-
-
-def _at_divergence(row: Unknown, level: float, start: float | None) -> float | None:
-    """The coordinate at which the divergence reaches a level."""
-
-    def excess(u: float) -> float:
-        try:
-            found = _divergence(row.at(u))
-        except ParameterError:  # outside of its range nothing is private enough
-            return math.inf
-        return math.inf if not found else math.log(found / level)
-
-    low, high = row.coordinate(row.private), row.coordinate(row.loose)
-    first = math.log(level) if start is None else start
-    return largest(excess, low=low, high=high, start=first, window=1e-3, slope=1.0)
-
-
-def _divergence(mechanism: Mechanism) -> float | None:
-    """The largest sum of (P0 - P1)^2/t over the input pairs; None where they are not listed."""
-    try:
-        pairs = mechanism.law.blanket_pairs(_PAIRS)
-    except ShuffleDPError:
-        return None
-    if not pairs:
-        return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return max(
-            float(np.nansum((np.asarray(pair.P0) - np.asarray(pair.P1)) ** 2 / np.asarray(pair.t))) for pair in pairs
-        )
+    return None if row.role == "flip" else likely_place(target, row)
