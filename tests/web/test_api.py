@@ -152,6 +152,7 @@ def test_a_curve_contains_a_setting_beyond_the_usual_range() -> None:
     assert curves.curve(asked, over="noise", points=9)["x"][0] == 0.01
 
 
+@pytest.mark.slow_cases("binomial")
 @pytest.mark.filterwarnings("ignore:overflow")  # of an eps beyond all numbers, which is then infinite
 @pytest.mark.parametrize("name", sorted(mechanisms()))
 def test_every_dial_has_a_curve_at_the_ends_of_its_range(name: str) -> None:
@@ -183,7 +184,7 @@ def test_a_law_without_a_dial_has_no_curve(client: Client) -> None:
     assert found == {"over": None, "x": [], "epsilon": [], "lower": [], "complete": True}
 
 
-@pytest.mark.slow_cases("metric-laplace", "mix-dump", "sampling-rappor")
+@pytest.mark.slow_cases("binomial", "metric-laplace", "mix-dump", "sampling-rappor")
 @pytest.mark.parametrize("name", sorted(mechanisms()))
 def test_every_answer_is_json_for_every_mechanism(client: Client, name: str) -> None:
     given = {"spec": started(name), "n": "5000", "delta": "1e-6", "dropouts": "0.2"}
