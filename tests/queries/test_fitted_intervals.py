@@ -309,6 +309,11 @@ SPREADS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+#: Those that are covered more often: a median where hardly anybody is, or at an end of a bin of even ones, and a p99 in
+#: the last bin, where the interval goes on to its end.
+WIDER = {"two peaks": [1], "uniform": [1, 4]}
+
+
 @pytest.mark.parametrize(
     ("repeats", "low", "high"), [(100, 0.88, 1.0), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
 )
@@ -334,10 +339,7 @@ def test_quantiles(eps0: float, bins: int, spread: str, repeats: int, low: float
         hits.append((found.low <= truth) & (truth <= found.high))
         assert np.all((found.low <= found.value) & (found.value <= found.high))
     share = np.mean(hits, axis=0)
-    if spread == "two peaks":  # the median is where hardly anybody is: the interval holds all of that place
-        assert low <= share[1]
-        share = np.delete(share, 1)
-    assert low <= share.min() and share.max() <= high, share.round(3)
+    assert low <= share.min() and np.delete(share, WIDER.get(spread, [])).max() <= high, share.round(3)
 
 
 def test_quantiles_of_anything_inside_the_bins() -> None:
