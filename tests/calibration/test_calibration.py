@@ -679,7 +679,7 @@ def test_a_setting_is_chosen_with_few_passes(monkeypatch: pytest.MonkeyPatch) ->
     ask = target.log_deltas
     monkeypatch.setattr(target, "log_deltas", lambda asked, *a, **k: (rows.append(len(asked)), ask(asked, *a, **k))[1])
     found = sdp.calibrate("subset", d=10**6, n=10**6, epsilon=0.1, delta=1e-8)
-    assert len(rows) <= 20 and sum(rows) <= 90
+    assert len(rows) <= 15 and sum(rows) <= 95
     errors = {
         k: sdp.calibrate("subset", d=10**6, k=k, n=10**6, epsilon=0.1, delta=1e-8).variance(10**6)  # type: ignore[attr-defined]
         for k in (10, 13, 14, 15, 16, 17, 22)

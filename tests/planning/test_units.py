@@ -66,6 +66,9 @@ def spread(shape: Any, high: float, rng: np.random.Generator, bins: int = 4096) 
         ("local-hash", (1.0, 4.0, 2.0, 0.5, 0.5, 0.2), 0),
         ("unary (branching 4)", None, 0),
         ("unary (branching 4)", (1.0, 4.0, 2.0, 0.5, 0.5, 0.2), "option"),
+        ("grr", (1.0, 1.0), 0),
+        ("grr", (1.0, 1.0, 8.0, 1.0, 1.0, 1.0), 0),
+        ("grr", (2.0, 5.0, 0.5, 0.1, 0.5, 5.0, 2.0, 0.2), 0),
     ],
 )
 def test_quantiles_in_their_unit(which: str, shape: Any, missing: Any) -> None:

@@ -224,7 +224,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"task": "quantile", "bins": 4, "shape": "s.txt", "error": "1%"},
         "a budget that depends on a sample would reveal something about it",
     ),
-    "missing option of a mean": ({**MEAN, "missing": "option"}, "missing must be a number"),
+    "missing option of a mean": (
+        {**MEAN, "missing": "option"},
+        "missing must be a number of the range for this task, got 'option': the error of a mean over those who have a "
+        "number depends on how many they are, so it cannot be predicted; give a number, ask for quantiles",
+    ),
     "subsets": (
         {"task": "marginals", "labels": {"a": ["x"], "b": ["y"]}, "subsets": [["c"]]},
         "lists of columns of a, b",

@@ -6,6 +6,7 @@ Randomized response is simulated by counts: a report is that of its user with pr
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from shuffledp.mechanisms.reports import Tally
 from shuffledp.queries import Marginals, RangeQuery, VectorMean
 
 often = pytest.mark.parametrize(
-    ("repeats", "low", "high"), [(1000, 0.92, 0.98), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
+    ("repeats", "low", "high"), [(300, 0.89, 0.99), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
 )
 #: Users per bin: most of them in few bins, all in one, as many everywhere.
 SHARES = {
@@ -293,17 +294,42 @@ def test_means_of_few_vectors_are_covered(data: str) -> None:
 # -- quantiles --------------------------------------------------------------------------------------------------------
 
 
+def normal(at: np.ndarray) -> np.ndarray:
+    """The distribution function."""
+    return np.array([0.5 * math.erfc(-x / math.sqrt(2.0)) for x in at])
+
+
+#: Distribution functions on [0, 1].
+SPREADS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "gamma": lambda x: 1.0 - (1.0 + 10.0 * x) * np.exp(-10.0 * x),
+    "lognormal": lambda x: normal((np.log(np.maximum(x, 1e-9)) - math.log(0.1)) / 0.8),
+    "two peaks": lambda x: 0.5 * normal((x - 0.25) / 0.08) + 0.5 * normal((x - 0.75) / 0.08),
+    "a tie": lambda x: 0.6 * x + 0.4 * (x > 0.3),
+    "uniform": lambda x: x,
+}
+
+
+#: Those that are covered more often: a median where hardly anybody is, or at an end of a bin of even ones, and a p99 in
+#: the last bin, where the interval goes on to its end.
+WIDER = {"two peaks": [1], "uniform": [1, 4]}
+
+
 @pytest.mark.parametrize(
     ("repeats", "low", "high"), [(100, 0.88, 1.0), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize(
-    ("eps0", "bins"),
-    [(1.0, 64), pytest.param(3.0, 64, marks=pytest.mark.slow), pytest.param(1.0, 256, marks=pytest.mark.slow)],
+    ("eps0", "bins", "spread"),
+    [
+        (1.0, 64, "gamma"),
+        pytest.param(3.0, 64, "gamma", marks=pytest.mark.slow),
+        pytest.param(1.0, 256, "gamma", marks=pytest.mark.slow),
+        *(pytest.param(1.0, 64, spread, marks=pytest.mark.slow) for spread in list(SPREADS)[1:]),
+    ],
 )
-def test_quantiles(eps0: float, bins: int, repeats: int, low: float, high: float) -> None:
+def test_quantiles(eps0: float, bins: int, spread: str, repeats: int, low: float, high: float) -> None:
     """Bins that are coarser and finer than the error, and tails in which there is more noise than users."""
-    edges, n = np.linspace(0.0, 10.0, bins + 1), 100_000
-    held = np.diff(np.round(n * (1.0 - (1.0 + edges) * np.exp(-edges)))).astype(int)  # gamma of shape 2
+    edges, n = np.linspace(0.0, 1.0, bins + 1), 100_000
+    held = np.diff(np.round(n * SPREADS[spread](edges))).astype(int)
     held[-1] += n - held.sum()
     shares = (0.1, 0.5, 0.9, 0.95, 0.99)
     truth = np.interp(shares, np.append(0, np.cumsum(held)) / n, np.arange(bins + 1))
@@ -313,7 +339,7 @@ def test_quantiles(eps0: float, bins: int, repeats: int, low: float, high: float
         hits.append((found.low <= truth) & (truth <= found.high))
         assert np.all((found.low <= found.value) & (found.value <= found.high))
     share = np.mean(hits, axis=0)
-    assert low <= share.min() and share.max() <= high, share.round(3)
+    assert low <= share.min() and np.delete(share, WIDER.get(spread, [])).max() <= high, share.round(3)
 
 
 def test_quantiles_of_anything_inside_the_bins() -> None:

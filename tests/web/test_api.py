@@ -152,6 +152,7 @@ def test_a_curve_contains_a_setting_beyond_the_usual_range() -> None:
     assert curves.curve(asked, over="noise", points=9)["x"][0] == 0.01
 
 
+@pytest.mark.slow_cases("binomial")
 @pytest.mark.filterwarnings("ignore:overflow")  # of an eps beyond all numbers, which is then infinite
 @pytest.mark.parametrize("name", sorted(mechanisms()))
 def test_every_dial_has_a_curve_at_the_ends_of_its_range(name: str) -> None:
@@ -183,7 +184,7 @@ def test_a_law_without_a_dial_has_no_curve(client: Client) -> None:
     assert found == {"over": None, "x": [], "epsilon": [], "lower": [], "complete": True}
 
 
-@pytest.mark.slow_cases("metric-laplace", "mix-dump", "sampling-rappor")
+@pytest.mark.slow_cases("binomial", "metric-laplace", "mix-dump", "sampling-rappor")
 @pytest.mark.parametrize("name", sorted(mechanisms()))
 def test_every_answer_is_json_for_every_mechanism(client: Client, name: str) -> None:
     given = {"spec": started(name), "n": "5000", "delta": "1e-6", "dropouts": "0.2"}
@@ -258,6 +259,18 @@ def test_a_plan_can_be_run(client: Client, tmp_path: Path, choice: dict[str, str
 def test_a_plan_of_a_mechanism_that_does_not_fit_is_refused(client: Client) -> None:
     answer = client.get("/api/download/plan.json", params={**RANK, "spec": "laplace:eps0=1"})
     assert answer.status_code == 400 and "take one of the ranking" in answer.json()["error"]
+
+
+def test_the_statement_is_that_of_the_plan(client: Client, tmp_path: Path) -> None:
+    asked = {"task": "histogram", "d": "8", "spec": "grr:eps0=2,d=8", "n": "20000", "delta": "1e-6", "rounds": "4"}
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(get(client, "/api/download/plan.json", **asked)), encoding="utf-8")
+    wanted = sdp.Plan.load(file).statement(rounds=4)
+    found = get(client, "/api/statement", **asked)
+    assert [(one["heading"], one["texts"]) for one in found["sections"]] == [
+        (section.heading, list(section.texts)) for section in wanted.sections
+    ]
+    assert client.get("/api/download/statement.html", params=asked).text == wanted.html()
 
 
 def test_a_review_stands_alone(client: Client) -> None:

@@ -58,6 +58,8 @@ def test_the_files_are_those_of_the_answer(client: Client) -> None:
     assert names == ["programme.yaml", "plans/fruit.json", "plans/wait.json", "plans/programme.lock.json"]
     assert plan["name"] == "Wait"
     assert client.get("/api/download/plans.zip", params=asked()).content == archive.content
+    stated = client.get("/api/download/programme-statement.html", params=asked()).text
+    assert "<h2>What an attacker can learn</h2>" in stated and "shuffledp-" not in stated and "/plans" not in stated
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,58 @@ def programme(page: Any, address: str) -> Any:
     return page
 
 
+# -- the statement --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("screen", [{"width": 1280, "height": 900}, PHONE], ids=["desktop", "phone"])
+def test_the_statement_is_shown_copied_and_saved(page: Any, server: str, screen: Any, tmp_path: Path) -> None:
+    """It is folded until it is wanted, follows the settings, and fits the screen."""
+    page.set_viewport_size(screen)
+    opened(page, f"{server}{HAND}&rounds=13&task=histogram")
+    assert not page.is_visible("#statement") and not page.text_content("#statement")
+    page.click("#statement-head")
+    page.wait_for_selector("#statement h3")
+    settled(page)
+    said = page.inner_text("#statement")
+    assert "right at most 513 times out of 1,000 in all 13 collections together" in said
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.click("[data-copy=statement]")
+    assert "\nWhat an attacker can learn\n" in page.evaluate("navigator.clipboard.readText()")
+    before = headline(page)
+    page.fill("#rounds", "1")
+    changes(page, before)
+    settled(page)
+    assert "collections together" not in page.inner_text("#statement")
+    if not page.is_visible("#files"):
+        page.click("#take-head")
+    file = saved(page, "#files a[data-file='statement.html']", tmp_path).read_text("utf-8")
+    assert "<h2>If the shuffler fails</h2>" in file and "collections together" not in file
+
+
+def test_a_task_of_several_parts_has_the_statement_and_the_plan_of_its_best(page: Any, server: str) -> None:
+    page.goto(f"{server}#task=marginals&mechanism=grr&spend=yes&epsilon=1&d=4&n=100000&delta=1e-7")
+    page.wait_for_selector("#ranking tbody tr")
+    settled(page)
+    page.click("#statement-head")
+    page.wait_for_selector("#statement h3")
+    assert "3 marginals" in page.inner_text("#statement .signed")
+    files = page.eval_on_selector_all("#files a", "all => all.map(one => one.dataset.file)")
+    assert files == ["plan.json", "report.html", "statement.html"]
+
+
+def test_what_fits_no_plan_says_so_in_place_of_a_statement(page: Any, server: str) -> None:
+    opened(page, f"{server}#mechanism=laplace&eps0=2&task=histogram")
+    page.click("#statement-head")
+    page.wait_for_selector("#statement .muted")
+    assert "take one of the ranking" in page.inner_text("#statement")
+
+
+def test_one_statement_for_a_programme(page: Any, server: str, tmp_path: Path) -> None:
+    programme(page, server + PROGRAMME)
+    file = saved(page, "#programme-files a[data-file='programme-statement.html']", tmp_path).read_text("utf-8")
+    assert "in all 5 collections together" in file and "/tmp" not in file
+
+
 # -- one question ---------------------------------------------------------------------------------------------------
 
 

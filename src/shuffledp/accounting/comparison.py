@@ -190,13 +190,7 @@ class Comparison(Tabular):
         """The same as one JSON object."""
         return json.dumps(self.to_dict(), indent=2)
 
-    def plot(
-        self,
-        *,
-        width: float = TEXT_WIDTH,
-        ax: Axes | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
+    def plot(self, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None) -> Figure:
         """A figure: a dot per bound and a line at the best lower bound (needs the extra ``plot``).
 
         ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure

@@ -107,13 +107,7 @@ class Audit:
         ]
         return Table.facts(facts, notes=[str(self)]).html()
 
-    def plot(
-        self,
-        *,
-        width: float = TEXT_WIDTH,
-        ax: Axes | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
+    def plot(self, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None) -> Figure:
         """A figure: the eps0 that was found against the claimed one (needs the extra ``plot``).
 
         ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure

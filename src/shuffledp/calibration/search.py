@@ -17,6 +17,8 @@ _STEPS = 120
 _FLATTEST, _STEEPEST = 0.02, 1e12
 #: The most passes over several points, the most points of a polynomial, and how much farther each pass reaches.
 _PASSES, _DEGREE, _FARTHER = 12, 5, 4.0
+#: How far outside of what was seen a polynomial is believed, as a share of that.
+_BEYOND = 0.25
 #: An error within this factor of the best may have a better one nearby.
 _NEARLY = 1.05
 #: Settings within these factors count as equal: near the best one the error changes quadratically.
@@ -56,12 +58,13 @@ def crossing(*, low: float, high: float, start: float, reach: float, window: flo
             return Crossing(near - seen[near] / slope, slope)
         u, error, chord = _interpolated(seen)
         slope = chord or slope
+        beyond = min(abs(u - at) for at in seen) / (max(seen) - min(seen) or 1.0)
+        if error * slope <= window and passing < u < failing and low <= u <= high and beyond < _BEYOND:
+            return Crossing(u, slope)
         if math.isinf(failing - passing):
             reach *= _FARTHER
             aim = near - math.copysign(min(abs(seen[near]) / slope, reach), seen[near])
             fresh = [aim - 0.1 * (aim - near), aim + 0.1 * (aim - near)]
-        elif error * slope <= window and passing < u < failing:
-            return Crossing(u, slope)
         elif error < 0.1 * (failing - passing) and passing < u < failing:
             fresh = [u]
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,17 +15,18 @@ from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import read
 from .._support.figures import TEXT_WIDTH
-from .._support.tables import Column, Table, Tabular, count_column, number_column
+from .._support.tables import Table, Tabular
 from ..accounting.resolve import MechanismLike
 from ..accounting.rounds import MOST_ROUNDS
 from ..errors import ParameterError
 from ..numerics.composition import conversions, fixed_pair, sequential
 from ..numerics.composition.sequential import Kind
-from ..numerics.search import smallest_whole
 from . import ledger_file
 from .composed_guarantee import ComposedGuarantee, rounds_in_words, trust_text
 from .fixed_pairs import fixed_pairs
-from .ledger import LedgerEntry, make_entry
+from .ledger import LedgerEntry, columns_of, make_entry
+from .other_events import OtherEvent, parts_of
+from .remaining import most_rounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,42 +34,9 @@ if TYPE_CHECKING:
 
     from .._support.canvas import Labels
 
-#: The largest number of rounds that remaining() tries.
-MOST_REMAINING = 10**6
-#: Most guesses before its search.
-_GUESSES = 6
 #: Parameters of compose() that have a default.
 _CROWD = ("dropouts", "colluding", "participation")
 _TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", *_CROWD, "memoized")
-
-
-@dataclass(frozen=True)
-class _Event:
-    """``count`` repetitions of an event of dp-accounting that is not a shuffled round; accounted for like an entry."""
-
-    leaf: Any
-    relation: str
-    count: int
-
-    @property
-    def cost(self) -> int:
-        """Every repetition is paid for."""
-        return self.count
-
-    @property
-    def key(self) -> str:
-        """Events with the same key have the same profile."""
-        return f"event {self.leaf!r} {self.relation}"
-
-    def kind(self) -> Kind:
-        """The privacy profile of one repetition."""
-        from .dp_accounting.export import limit, profile
-
-        return Kind(profile(self.leaf, neighbors=self.relation), limit(self.leaf, neighbors=self.relation))
-
-    def first(self, count: int) -> _Event:
-        """The first ``count`` repetitions."""
-        return replace(self, count=count)
 
 
 class Accountant(Tabular):
@@ -97,7 +64,7 @@ class Accountant(Tabular):
     """
 
     def __init__(self) -> None:
-        self._composed: list[LedgerEntry | _Event] = []
+        self._composed: list[LedgerEntry | OtherEvent] = []
         self._kinds: dict[str, Kind] = {}
         self._notes: tuple[str, ...] = ()
         self._seen: set[str] = set()  # digests of ledger files that hold no rounds but these
@@ -114,8 +81,8 @@ class Accountant(Tabular):
         return tuple(item for item in self._composed if isinstance(item, LedgerEntry))
 
     @property
-    def _events(self) -> list[_Event]:
-        return [item for item in self._composed if isinstance(item, _Event)]
+    def _events(self) -> list[OtherEvent]:
+        return [item for item in self._composed if isinstance(item, OtherEvent)]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -124,25 +91,11 @@ class Accountant(Tabular):
 
     def table(self) -> Table:
         """One row per entry, in the order in which they were composed; events of dp-accounting are counted below."""
-        rows = self.entries
-        limited = any(e.participation_limit is not None for e in rows)
-        several = any(e.reports_per_user > 1 for e in rows)
-        chance = any(e.participation < 1.0 for e in rows)
-        shares = [f"{e.participation:g}" for e in rows]
-        columns = (
-            Column(name="name", head="name" if any(e.name for e in rows) else None, values=[e.name for e in rows]),
-            Column(name="mechanism", head="mechanism", values=[e.mechanism.spec for e in rows]),
-            count_column("n", "n", [e.n for e in rows]),
-            count_column("count", "rounds", [e.count for e in rows]),
-            count_column("participation_limit", "limit" if limited else None, [e.participation_limit for e in rows]),
-            count_column("reports_per_user", "reports" if several else None, [e.reports_per_user for e in rows]),
-            count_column("cost", "cost" if limited or several else None, [e.cost for e in rows]),
-            number_column("participation", "chance" if chance else None, [e.participation for e in rows], shares),
-            Column(name="bound", head="bound", values=[e.bound for e in rows]),
-        )
         events = sum(event.count for event in self._events)
         beside = (f"Events of dp-accounting composed beside these rounds: {events:,}.",) if events else ()
-        return Table(columns, caption=f"{rounds_in_words(self.rounds)}, {self.neighbors}", notes=beside)
+        return Table(
+            columns_of(self.entries), caption=f"{rounds_in_words(self.rounds)}, {self.neighbors}", notes=beside
+        )
 
     @property
     def rounds(self) -> int:
@@ -248,27 +201,17 @@ class Accountant(Tabular):
             one record and is unknown to dp-accounting for replacements (Laplace): then replacing is counted as a group
             of two changes
         """
-        from .dp_accounting.export import ShuffledRoundEvent, leaves, supports
-
         check.one_of("neighbors", neighbors, ("replace-one", "add-or-remove-one"))
         times = check.whole("count", count, low=1, high=MOST_ROUNDS, hint="it is the number of repetitions")
-        found = list(leaves(event, times))
-        for leaf, _ in found:
-            reason = None if isinstance(leaf, ShuffledRoundEvent) else supports(leaf, neighbors=neighbors)
-            if reason is not None:
-                raise ParameterError(
-                    f"event must be known to dp-accounting for neighbors {neighbors!r}, got {type(leaf).__name__} "
-                    f"({' '.join(reason.split()).rstrip('.')}); an event for adding or removing a record is converted "
-                    "with neighbors='add-or-remove-one'."
-                )
-        more = self._copy()  # all leaves or none: a failure leaves this accountant unchanged
-        for leaf, repeats in found:
-            if isinstance(leaf, ShuffledRoundEvent):
-                more.compose(leaf.mechanism, n=leaf.n, bound=leaf.bound, count=repeats)
-                continue
-            made = _Event(leaf, neighbors, repeats)
-            self._kind(made)
-            more._composed.append(made)
+        found = parts_of(event, times, neighbors)
+        more = self._copy()  # all parts or none: a failure leaves this accountant unchanged
+        for part in found:
+            if isinstance(part, OtherEvent):
+                self._kind(part)
+                more._composed.append(part)
+            else:
+                round_, repeats = part
+                more.compose(round_.mechanism, n=round_.n, bound=round_.bound, count=repeats)
         if found and more.neighbors != "replace-one":
             raise ParameterError(
                 f"event must have neighbors 'replace-one', like all rounds beside it, got {more.neighbors!r}; "
@@ -282,7 +225,7 @@ class Accountant(Tabular):
         """Which change of one user's value the guarantee covers."""
         return next((entry.mechanism.neighbors for entry in self.entries), "replace-one")
 
-    def _kind(self, item: LedgerEntry | _Event) -> Kind:
+    def _kind(self, item: LedgerEntry | OtherEvent) -> Kind:
         """Its profile, which is shared by all that cost the same."""
         if item.key not in self._kinds:
             self._kinds[item.key] = item.kind()
@@ -412,7 +355,7 @@ class Accountant(Tabular):
 
     @by_name
     def remaining(self, *, epsilon: float, delta: float | str, mechanism: MechanismLike, n: int, **round_: Any) -> int:
-        """How many more such rounds fit into (epsilon, delta); at most MOST_REMAINING.
+        """How many more such rounds fit into (epsilon, delta); at most 10^6.
 
         The returned number was checked to fit, and one more was checked not to.
         """
@@ -429,21 +372,7 @@ class Accountant(Tabular):
             more = self._copy().compose(mechanism, n=n, count=count, **round_) if count else self
             return more.epsilon(delta=at)
 
-        def room(count: int) -> float:
-            left = target - spent(count)
-            return left if left != 0.0 else 5e-324  # what fits exactly, fits
-
-        if spent(0) > target:
-            return 0
-        start = 1
-        for _ in range(_GUESSES):  # roughly, the squares of eps add up
-            cost = spent(start) ** 2 - spent(0) ** 2
-            more = start * (target**2 - spent(0) ** 2) / cost if 0.0 < cost < math.inf else 2.0 * start
-            start, last = min(max(round(more), 1), MOST_REMAINING), start
-            if abs(start - last) <= 1e-4 * last:
-                break
-        beyond = smallest_whole(room, low=1, high=MOST_REMAINING + 1, start=start)
-        return MOST_REMAINING if beyond is None else beyond - 1
+        return most_rounds(spent, target)
 
     def first(self, rounds: int) -> Accountant:
         """An accountant of the first ``rounds`` rounds and events."""

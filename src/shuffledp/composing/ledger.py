@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from .._support import validation as check
 from .._support.json_ready import json_ready
 from .._support.reading import TABLE, read_bytes
+from .._support.tables import Column, count_column, number_column
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import MechanismLike, Resolved, Subject, resolve, subject_of
 from ..accounting.rounds import MOST_ROUNDS, count_of, kind_of, must_be_separate
@@ -195,6 +197,25 @@ def make_entry(
     if entry._part is left.mechanism:
         vars(entry)["resolved"] = resolved  # the families are built once
     return entry
+
+
+def columns_of(rows: Sequence[LedgerEntry]) -> tuple[Column, ...]:
+    """A table of entries; what none of them has is not shown."""
+    limited = any(e.participation_limit is not None for e in rows)
+    several = any(e.reports_per_user > 1 for e in rows)
+    chance = any(e.participation < 1.0 for e in rows)
+    shares = [f"{e.participation:g}" for e in rows]
+    return (
+        Column(name="name", head="name" if any(e.name for e in rows) else None, values=[e.name for e in rows]),
+        Column(name="mechanism", head="mechanism", values=[e.mechanism.spec for e in rows]),
+        count_column("n", "n", [e.n for e in rows]),
+        count_column("count", "rounds", [e.count for e in rows]),
+        count_column("participation_limit", "limit" if limited else None, [e.participation_limit for e in rows]),
+        count_column("reports_per_user", "reports" if several else None, [e.reports_per_user for e in rows]),
+        count_column("cost", "cost" if limited or several else None, [e.cost for e in rows]),
+        number_column("participation", "chance" if chance else None, [e.participation for e in rows], shares),
+        Column(name="bound", head="bound", values=[e.bound for e in rows]),
+    )
 
 
 def sha256_of(path: str) -> str | None:

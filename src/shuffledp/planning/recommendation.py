@@ -342,13 +342,7 @@ class Recommendation(Tabular):
 
     # -- pictures ---------------------------------------------------------------------------------------------------
 
-    def plot(
-        self,
-        *,
-        width: float = TEXT_WIDTH,
-        ax: Axes | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
+    def plot(self, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None) -> Figure:
         """Error (or eps) against bits per user, with the front and the references (needs the extra ``plot``).
 
         ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure

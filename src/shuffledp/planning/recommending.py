@@ -30,7 +30,7 @@ _MOST_ROUNDS = 10**6
 #: A mechanism that is this much more private than asked for, at its loosest, is not ranked.
 _SLACK = 0.9
 #: Variants whose error is larger than that of another one by this factor are not calibrated.
-_BEHIND = 1.5
+_BEHIND = 1.25
 
 
 @by_name

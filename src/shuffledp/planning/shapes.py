@@ -2,7 +2,7 @@
 
 The error of a quantile is that of the distribution function divided by the density there, and where the density is
 small, more than that.  So the answer is simulated: normal noise with the covariance that the mechanism declares on the
-nodes of every level, for users who have the reference shape, and the same steps as ``RangeAnswer.quantile``.
+nodes of every level, for users who have the reference shape, and the very function that answers.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .._support.reading import SAMPLE, read_text
 from ..errors import ParameterError
 from ..mechanisms.composite.tree_levels import TreeLevels
 from ..mechanisms.randomizer import Randomizer
+from ..queries.quantile_interval import quantile_place
 from ..queries.range_answer import whole_nodes
 
 #: Quantiles that are predicted unless others are asked for.
@@ -132,12 +133,12 @@ def quantile_errors(tree: TreeLevels, bins: int, shape: Shape, quantiles: Sequen
         estimate = np.add.reduceat(drawn[h], at, axis=1) + _noise(oracle, nodes, n // levels, answers, rng)
         sums = np.concatenate([np.zeros((answers, 1)), np.cumsum(estimate, axis=1)], axis=1)
         below += sums[:, up] - sums[:, first] + sums[:, last] - sums[:, down]
-    edges, truth = np.linspace(0.0, 1.0, bins + 1), np.concatenate([[0.0], np.cumsum(shares)])
-    rising = np.maximum.accumulate(np.clip(below, 0.0, 1.0), axis=1)
-    whole = rising[:, -1:] if option else np.ones((answers, 1))
-    rising = np.concatenate([np.zeros((answers, 1)), rising, *([] if option else [whole])], axis=1)
-    found = np.array([np.interp(np.multiply(quantiles, row[-1]), row, edges) for row in rising])
-    return [float(x) for x in np.sqrt(np.mean((found - np.interp(quantiles, truth, edges)) ** 2, axis=0))]
+    below = np.concatenate([np.zeros((answers, 1)), below, *([] if option else [np.ones((answers, 1))])], axis=1)
+    noise, truth = below.std(axis=0), np.concatenate([[0.0], np.cumsum(shares)])
+    whole = np.clip(below[:, -1], 0.0, 1.0) if option else np.ones(answers)
+    found = np.array([quantile_place(below, noise, share * whole) for share in quantiles]) / bins
+    wanted = np.interp(quantiles, truth, np.linspace(0.0, 1.0, bins + 1))
+    return [float(x) for x in np.sqrt(np.mean((found - wanted[:, None]) ** 2, axis=1))]
 
 
 def _answers(size: int) -> int:

@@ -7,42 +7,35 @@ one round and by the accountant for several.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._support.numbers import round_down, round_up
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import resolve
-from ..accounting.rounds import Rounds
+from ..accounting.rounds import Rounds, kind_of
 from ..calibration.search import Crossing, best_of_range, largest
 from ..calibration.target import Target
 from ..calibration.unknowns import Unknown, row_of
-from ..errors import ImpossibleError, ParameterError, ShuffleDPError
+from ..errors import ImpossibleError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
-from ..numerics.composition.conversions import mu_of
 from ..numerics.composition.profile_curve import COARSE, MEDIUM
 from .candidates import Candidate
+from .leading_order import PAIRS, at_divergence, divergence, likely_place
 
 #: Relative accuracy of eps over several rounds, whose composition is expensive.
 _TOL_ROUNDS = 2e-3
-#: All rounds together grow about as the eps of a round to the power of 1 over this, where laws have heavier tails.
-_STEEPER = 1.05
 #: The bound whose profile is sampled quickly; others are at fewer points, which may cost 0.3 % of eps.
 _QUICK = "blanket"
-#: Most pairs of inputs whose divergences are compared.
-_PAIRS = 256
-#: Pairs of inputs up to which a guarantee is computed quickly.
-_FEW_PAIRS = 4
-#: Smaller targets are looked for from here.
-_SMALLEST = 1e-100
-#: Most compositions for one candidate.
-_COMPOSITIONS = 8
+#: The bound that takes the place of one whose profile is not sampled quickly, where it is about as good.
+_QUICK_TOO = "swap"
+#: Pairs of inputs up to which a guarantee is computed quickly, and their atoms up to which it is over several rounds.
+_FEW_PAIRS, _FEW_ATOMS = 4, 100
 #: Significant figures of the numbers in a spec.
 _FIGURES = 6
 
@@ -54,9 +47,9 @@ class Spent(NamedTuple):
     bound: str
 
 
-def one_round(mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Spent:
+def one_round(mechanism: Mechanism, bound: str = "auto", *, n: int, delta: float, tol: float) -> Spent:
     """As amplify would answer."""
-    asked = resolve(mechanism, "auto", Crowd(n)).must_hold("be planned")
+    asked = resolve(mechanism, bound, Crowd(n)).must_hold("be planned")
     found = asked.epsilon(delta=delta, tol=tol)
     return Spent(found.epsilon, found.bound or asked.bound.name)
 
@@ -66,9 +59,6 @@ class Budget:
     """(epsilon, delta) over all rounds of the users that can be counted on; ``tol`` is the accuracy of that of a round.
 
     ``most_local`` bounds what remains over all rounds if the shuffler fails.
-
-    ``each`` is the eps of one round at which all of them met the target for the last candidate: the next one starts
-    there, since rounds of about the same eps compose about alike.
     """
 
     n: int
@@ -76,13 +66,12 @@ class Budget:
     rounds: int = 1
     tol: float = 1e-3
     most_local: float = math.inf
-    each: float | None = None
     known: dict[str, Spent] = field(default_factory=dict)
     #: What was found for the name of a candidate and an epsilon, and about where it was looked for.
     found: dict[tuple[str, float], Mechanism] = field(default_factory=dict)
     near: dict[tuple[str, float], tuple[Unknown, Crossing]] = field(default_factory=dict)
-    #: The divergence at which settings are compared, about the same for all candidates.
-    level: float | None = None
+    #: The divergence at which settings are compared for an epsilon, about the same for all candidates.
+    levels: dict[float, float] = field(default_factory=dict)
 
     @property
     def anyhow(self) -> Budget:
@@ -103,7 +92,8 @@ class Budget:
             else:
                 by = bound or self._best_bound(mechanism)
                 every = Rounds(mechanism, by, Crowd(self.n), count=self.rounds).must_hold("be planned")
-                ladder = MEDIUM if by == _QUICK else COARSE
+                # one with kinks is sampled at more points than it is asked for: either way 0.05 % of eps
+                ladder = MEDIUM if by == _QUICK and not kind_of(every.one).kinked else COARSE
                 self.known[spec] = Spent(every.epsilon(delta=self.delta, tol=self.tol, ladder=ladder), by)
         return self.known[spec]
 
@@ -118,10 +108,8 @@ class Budget:
     # -- a budget is given ------------------------------------------------------------------------------------------
 
     def look(self, candidates: Sequence[Candidate], epsilon: float) -> None:
-        """Where each of them about meets epsilon in one round: they are asked together, in half of the time."""
-        if self.rounds > 1:
-            return
-        target = self._one_round(epsilon)
+        """Where each of them about meets epsilon, by the eps of one round: asked together, in half of the time."""
+        target = self._target(self._each(epsilon))
         rows, starts, accounted = {}, [], []
         for candidate in candidates:
             with suppress(ShuffleDPError):  # it will say so when it is asked by itself
@@ -142,16 +130,20 @@ class Budget:
         return self.found[asked]
 
     def _least_noisy(self, candidate: Candidate, epsilon: float) -> Mechanism:
-        row, near = self.near.get((candidate.name, epsilon)) or (self._row(candidate, epsilon), None)
-        if self.rounds == 1:
-            return _loosest(replace(self._one_round(epsilon), near_by=near), candidate, row)
-        return self._over_rounds(candidate, row, epsilon)
+        asked = candidate.name, epsilon
+        if asked not in self.near:
+            self.look([candidate], epsilon)
+        row, near = self.near.get(asked) or (self._row(candidate, epsilon), None)
+        target = replace(self._target(epsilon), count=self.rounds, near_by=near)
+        if self.rounds > 1 and near is not None:  # by all bounds it would take several times as long
+            target.bound = self._best_bound(candidate.runs(row.at(near.u)))
+        return _loosest(target, candidate, row)
 
     def _row(self, candidate: Candidate, epsilon: float) -> Unknown:
         """With an open setting chosen."""
         row = candidate.row
         if isinstance(row, FreeSetting):
-            return self._settled(candidate, row, self._each(epsilon))
+            return self._settled(candidate, row, epsilon)
         return self._within(candidate, row)
 
     def _within(self, candidate: Candidate, row: Unknown) -> Unknown:
@@ -173,69 +165,35 @@ class Budget:
             )
         return replace(row, loose=row.value(found))
 
-    def _one_round(self, epsilon: float) -> _OneRound:
-        return _OneRound(Crowd(self.n), epsilon, self.delta, "auto", self.tol, known=self.known)
-
     def settled(self, candidate: Candidate, epsilon: float) -> Unknown:
         """The row of a candidate with its open setting, if it has one, chosen for epsilon."""
         near = self.near.get((candidate.name, epsilon))
         return self._row(candidate, epsilon) if near is None else near[0]
 
-    def _over_rounds(self, candidate: Candidate, row: Unknown, epsilon: float) -> Mechanism:
-        """By the bound that is best for a round near the target: all of them would take several times as long."""
-        start = _likely(self._target(self._each(epsilon)), candidate.accounted(row))
-        bound = "auto" if start is None else self._best_bound(candidate.runs(row.at(start)))
-        found = self._by_bound(candidate, row, epsilon, bound)
-        best = self._best_bound(candidate.runs(found))
-        return found if best == bound else self._by_bound(candidate, row, epsilon, best)
-
     def _best_bound(self, mechanism: Mechanism) -> str:
-        """Of one round; the local guarantee may be the best for one and is not for several."""
+        """Of one round, or another that is about as good and sampled quickly; "auto" where one round says little."""
+        asked: dict[str, Any] = {"n": self.n, "delta": self.delta, "tol": _TOL_ROUNDS}
         try:
-            found = one_round(mechanism, n=self.n, delta=self.delta, tol=_TOL_ROUNDS).bound
+            best = one_round(mechanism, **asked)
+            if best.bound == "local":  # which is not the best for several
+                return "auto"
+            if resolve(mechanism, best.bound, Crowd(self.n)).family.quick:
+                return best.bound
         except ShuffleDPError:
             return "auto"
-        return "auto" if found == "local" else found
-
-    def _by_bound(self, candidate: Candidate, row: Unknown, epsilon: float, bound: str) -> Mechanism:
-        """Secant steps in the logarithm of the eps of one round, until all rounds together are just below epsilon."""
-        each = self._each(epsilon)
-        passing: tuple[float, Mechanism] | None = None
-        failing = math.inf
-        for _ in range(_COMPOSITIONS):
-            found = _loosest(replace(self._target(each), bound=bound), candidate, row)
-            total = self.spent(candidate.runs(found), bound).epsilon
-            if total <= epsilon and (passing is None or each > passing[0]):
-                passing = each, found
-            elif total > epsilon:
-                failing = min(failing, each)
-            near = total >= epsilon * (1.0 - _TOL_ROUNDS)
-            if total <= epsilon and (near or found.spec == row.make(row.loose).spec):
-                break
-            if total == 0.0 or math.isinf(total):
-                aim = each * (2.0 if total == 0.0 else 0.5)
-            else:
-                aim = each * ((1.0 - 0.4 * _TOL_ROUNDS) * epsilon / total) ** _STEEPER
-            if passing is not None and math.isfinite(failing) and not passing[0] < aim < failing:
-                aim = math.sqrt(passing[0] * failing)
-            each = max(aim, sys.float_info.min)  # a target has to be above 0
-        if passing is None:
-            raise ImpossibleError(
-                f"{candidate.mechanism} was not found to meet epsilon = {epsilon:g} over {self.rounds:,} rounds; raise "
-                "epsilon or delta, or collect from more users."
-            )
-        self.each = passing[0]
-        return passing[1]
+        with suppress(ShuffleDPError):
+            if one_round(mechanism, _QUICK_TOO, **asked).epsilon <= best.epsilon * (1.0 + _TOL_ROUNDS):
+                return _QUICK_TOO
+        return best.bound
 
     def _each(self, epsilon: float) -> float:
-        """An eps of one round with which all may meet the target: that of the last candidate, or of Gaussians."""
-        if self.each is not None:
-            return self.each
+        """An eps of one round with which all may meet the target: that of Gaussians."""
         return replace(self._target(epsilon), count=self.rounds).single.epsilon
 
-    def _target(self, epsilon: float) -> Target:
+    def _target(self, epsilon: float) -> _Remembered:
         """Of one round."""
-        return Target(crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol)
+        tol = self.tol if self.rounds == 1 else _TOL_ROUNDS
+        return _Remembered(Crowd(self.n), epsilon, self.delta, "auto", tol, budget=self)
 
     def _settled(self, candidate: Candidate, free: FreeSetting, epsilon: float) -> Unknown:
         """The row with the value of the open setting that is best by a quick measure of privacy.
@@ -243,36 +201,38 @@ class Budget:
         Settings are compared at budgets of equal chi-square divergence from the blanket, sum (P0 - P1)^2/t, which
         decides the guarantee to leading order; the chosen one is calibrated properly afterward.
         """
-        target = replace(self._target(epsilon), tol=0.02)
+        target = replace(self._target(self._each(epsilon)), tol=0.02)
         capped = min(target.likely_budget, self.most_local / self.rounds)
         start = min(max(free.start(capped), free.low), free.high)
         row = self._within(candidate, row_of(free, start))
-        target.start = _likely(target, row)
-        near = target.near(row) if self.level is None else _at_divergence(row, self.level, target.start)
-        level = None if near is None else self.level or _divergence(row.at(near))
+        target.start = likely_place(target, row)
+        known = self.levels.get(epsilon)
+        near = target.near(row) if known is None else at_divergence(row, known, target.start)
+        level = None if near is None else known or divergence(row.at(near))
         if near is None or level is None:
             return row
-        if self.rounds == 1:
-            self.level = level
+        self.levels[epsilon] = level
 
         def error(setting: float, limit: float) -> float:
             own = self._within(candidate, row_of(free, setting))
-            u = _at_divergence(own, level, near)
+            u = at_divergence(own, level, near)
             return math.inf if u is None else free.error(own.at(u), self.n)
 
         best = _best_setting(free, start, error)
         return self._within(candidate, row_of(free, best if free.whole else float(f"{best:.4g}")))
 
     def takes_long(self, candidate: Candidate, epsilon: float) -> bool:
-        """Whether a guarantee is the largest over many pairs of inputs, none of which stands for all."""
+        """Whether a guarantee is the largest over many pairs of inputs, or over several rounds of many atoms."""
         row = candidate.row
         if isinstance(row, FreeSetting):
             return False
         try:
-            pairs = row.at(self._target(epsilon)._guess(row)).law.blanket_pairs(_PAIRS)
+            pairs = row.at(self._target(epsilon)._guess(row)).law.blanket_pairs(PAIRS)
         except ShuffleDPError:
             return False
-        return pairs is not None and len(pairs) > _FEW_PAIRS
+        if not pairs or self.rounds == 1:
+            return len(pairs or ()) > _FEW_PAIRS
+        return len(pairs) > _FEW_PAIRS or sum(np.size(pair.P0) for pair in pairs) > _FEW_ATOMS
 
     def likely(self, candidate: Candidate, epsilon: float) -> Mechanism | None:
         """What meets epsilon to leading order, without computing a guarantee; None where that is not known."""
@@ -281,7 +241,7 @@ class Budget:
             row = row_of(row, min(max(row.start(target.likely_budget), row.low), row.high))
         with suppress(ImpossibleError):
             row = self._within(candidate, row)
-        start = _likely(target, candidate.accounted(row))
+        start = likely_place(target, candidate.accounted(row))
         return None if start is None else row.at(start)
 
     # -- an error is given ------------------------------------------------------------------------------------------
@@ -298,7 +258,7 @@ class Budget:
                 found = self._for_error(candidate, row_of(free, setting), error, allowed)
             except ShuffleDPError:
                 return math.inf
-            return _divergence(found) or math.inf
+            return divergence(found) or math.inf
 
         start = min(max(free.start(2.0), free.low), free.high)
         best = _best_setting(free, start, cost)
@@ -335,10 +295,10 @@ def _best_setting(free: FreeSetting, start: float, error: Callable[[float, float
 
 
 @dataclass
-class _OneRound(Target):
-    """The target of a single round, which remembers the eps that it has computed; ``near_by`` was looked for before."""
+class _Remembered(Target):
+    """A target whose budget remembers the eps that were computed; ``near_by`` is where it was looked for before."""
 
-    known: dict[str, Spent] = field(default_factory=dict)
+    budget: Budget = field(kw_only=True)
     near_by: Crossing | None = None
 
     def crossing(self, unknown: Unknown) -> Crossing | None:
@@ -351,14 +311,11 @@ class _OneRound(Target):
         return self._crossings(rows, known, self.tol)
 
     def reached(self, mechanism: Mechanism) -> float:
-        """As amplify would report it."""
-        spec = mechanism.spec  # of few figures: a search comes back to it
-        if spec not in self.known:
-            self.known[spec] = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
-        return self.known[spec].epsilon
+        """As amplify or the accountant would report it; specs have few figures, and a search comes back to them."""
+        return self.budget.spent(mechanism, self.bound).epsilon
 
 
-def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
+def _loosest(target: _Remembered, candidate: Candidate, row: Unknown) -> Mechanism:
     """The mechanism of the row (not yet what is run) that is loosest among those that meet the target."""
     asked: dict[str, Mechanism] = {}
     row = neat(row)
@@ -370,8 +327,8 @@ def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
         return run
 
     whole = replace(row, make=make)
-    if not isinstance(target, _OneRound) or target.near_by is None:
-        target.start = _start(target, whole)
+    if target.near_by is None:
+        target.start = _start(target.single, whole)
     return asked[target.loosest(whole).spec]
 
 
@@ -387,50 +344,4 @@ def neat(row: Unknown) -> Unknown:
 
 
 def _start(target: Target, row: Unknown) -> float | None:
-    return None if row.role == "flip" else _likely(target, row)
-
-
-def _likely(target: Target, row: Unknown) -> float | None:
-    """Where to start, to leading order: n mu^2 = D, D the divergence below and mu that of a Gaussian; None if unknown.
-
-    Of m blanket messages in all, each with mass 1/q in the cells of the pair, D is 2 q n/m.
-    """
-    level = target.n * mu_of(min(max(target.epsilon, _SMALLEST), 10.0), target.delta) ** 2
-    if row.role in ("budget", "noise", "flip"):
-        return _at_divergence(row, level, None if row.is_budget else 0.5 * math.log(level))
-    if row.role != "messages" or row.whole:
-        return None
-    try:
-        q = row.make(row.private).variation_ratio().q
-    except ShuffleDPError:
-        return None
-    return row.coordinate(min(max(2.0 * q / level, row.loose), row.private))
-
-
-def _at_divergence(row: Unknown, level: float, start: float | None) -> float | None:
-    """The coordinate at which the divergence reaches a level."""
-
-    def excess(u: float) -> float:
-        try:
-            found = _divergence(row.at(u))
-        except ParameterError:  # outside of its range nothing is private enough
-            return math.inf
-        return math.inf if not found else math.log(found / level)
-
-    low, high = row.coordinate(row.private), row.coordinate(row.loose)
-    first = math.log(level) if start is None else start
-    return largest(excess, low=low, high=high, start=first, window=1e-3, slope=1.0)
-
-
-def _divergence(mechanism: Mechanism) -> float | None:
-    """The largest sum of (P0 - P1)^2/t over the input pairs; None where they are not listed."""
-    try:
-        pairs = mechanism.law.blanket_pairs(_PAIRS)
-    except ShuffleDPError:
-        return None
-    if not pairs:
-        return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return max(
-            float(np.nansum((np.asarray(pair.P0) - np.asarray(pair.P1)) ** 2 / np.asarray(pair.t))) for pair in pairs
-        )
+    return None if row.role == "flip" else likely_place(target, row)

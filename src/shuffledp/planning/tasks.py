@@ -214,6 +214,12 @@ def short_unit(value: object) -> str:
 
 def missing_in(value: object, low: float, high: float) -> float | None:
     """What a missing number counts as: a number of the range, or nothing that was said."""
+    if value == "option":
+        raise ParameterError(
+            "missing must be a number of the range for this task, got 'option': the error of a mean over those who "
+            "have a number depends on how many they are, so it cannot be predicted; give a number, ask for quantiles "
+            "(which take 'option'), or make a plan of queries.Mean(..., missing='option', mechanism='pckv-grr:eps0=2')."
+        )
     hint = "a missing value counts as a number of the range"
     return None if value is None else check.in_range("missing", value, low=low, high=high, hint=hint)
 

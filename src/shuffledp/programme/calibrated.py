@@ -173,13 +173,7 @@ class CalibratedProgramme(Tabular):
             yield f"By weight: {what} is {round_down(self.scale, 6)} times its weight."
         yield from str(self.check).split("\n")
 
-    def plot(
-        self,
-        *,
-        width: float = TEXT_WIDTH,
-        ax: Axes | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
+    def plot(self, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None) -> Figure:
         """The figure of the check (needs the extra ``plot``).
 
         ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure

@@ -204,13 +204,7 @@ class Check(Tabular):
         spent = at_most(self.epsilon, self.delta)
         return f"<Check {self.verdict}: {spent}, budget {round_down(self.target_epsilon, 12)}, {number}>"
 
-    def plot(
-        self,
-        *,
-        width: float = TEXT_WIDTH,
-        ax: Axes | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
+    def plot(self, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None) -> Figure:
         """A figure: what is spent against the budget (needs the extra ``plot``).
 
         ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.arrays import FloatArray, IntArray
 from ..estimation.estimate import Estimate
@@ -44,35 +45,25 @@ class Distribution:
     level: float
     spread: Callable[[IntArray], FloatArray]
 
-    def value(self, place: int) -> float:
-        """F; 0 at the first place."""
-        return float(self.below.value[place - 1]) if place else 0.0
-
-    def _error(self, place: int) -> float:
-        return float(self.below.stderr[place - 1]) if place else 0.0
+    @property
+    def lines(self) -> tuple[FloatArray, FloatArray]:
+        """F at every place, and its standard error; 0 at the first."""
+        some = self.below.value[: self.bins], self.below.stderr[: self.bins]
+        value, error = (np.append(0.0, x) for x in some)
+        return value, error
 
     def grid(self, share: float) -> IntArray:
         """The places between which F is taken to be straight: as near as there is signal, where the share is near."""
-        chosen, open_parts = [0, self.bins], [(0, self.bins)]
-        while open_parts:
-            first, last = open_parts.pop()
-            if last - first < 2:
-                continue
-            middle = first + (1 << ((last - first - 1).bit_length() - 1))
-            start, end = sorted((self.value(first), self.value(last)))
-            noise = self._error(middle)
-            if end - start >= 2.0 * _SIGNAL * noise and start - _FAR * noise <= share <= end + _FAR * noise:
-                chosen.append(middle)
-                open_parts += [(first, middle), (middle, last)]
-        return np.unique(np.array(chosen))
-
-    def near(self, places: IntArray, share: float) -> tuple[int, int]:
-        """The two of these places between which the halving of the range ends up."""
-        first, last = 0, len(places) - 1
-        while last - first > 1:
-            middle = first + (last - first) // 2
-            first, last = (first, middle) if share <= self.value(int(places[middle])) else (middle, last)
-        return int(places[first]), int(places[last])
+        value, error = self.lines
+        chosen, first, last = [np.array([0, self.bins])], np.array([0]), np.array([self.bins])
+        while first.size:
+            middle, halved = _halved(value[None], error, first, last)
+            first, middle, last = (x[halved] for x in (first, middle, last))
+            start, end = np.sort([value[first], value[last]], axis=0)
+            near = (start - _FAR * error[middle] <= share) & (share <= end + _FAR * error[middle])
+            chosen.append(middle[near])
+            first, last = (np.append(*ends) for ends in ((first[near], middle[near]), (middle[near], last[near])))
+        return np.unique(np.concatenate(chosen))
 
     def band(self, places: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Numbers of bins from the first place to the last, and what F may be there, at least and at most."""
@@ -95,14 +86,44 @@ class Distribution:
         return between(places.astype(np.float64)), middle - below, middle + above
 
 
+def _halved(
+    value: FloatArray, error: FloatArray, first: IntArray, last: IntArray
+) -> tuple[IntArray, NDArray[np.bool_]]:
+    """The places that halve these parts, and whether the halves hold enough users; F is a row for each part, or one."""
+    rows = np.arange(len(value))
+    middle = first + (1 << np.maximum(np.frexp(last - first - 1)[1] - 1, 0).astype(np.int64))
+    rise = np.abs(value[rows, last] - value[rows, first])
+    inner = np.minimum(middle, last)
+    return inner, (last - first >= 2) & (rise >= 2.0 * _SIGNAL * error[inner])
+
+
+def quantile_place(value: FloatArray, error: FloatArray, share: FloatArray) -> FloatArray:
+    """The quantiles of this share, in bins, of one or more distribution functions at all places, one in a row.
+
+    Planning predicts errors with it, so that it predicts those of what answers.
+
+    Examples
+    --------
+    >>> quantile_place(np.array([0.0, 0.2, 0.6, 0.9, 1.0]), np.full(5, 0.01), np.array([0.5])).round(3).tolist()
+    [1.75]
+    """
+    value = np.atleast_2d(value)
+    rows = np.arange(len(value))
+    first, last = np.zeros(len(value), dtype=np.int64), np.full(len(value), value.shape[1] - 1)
+    for _ in range(value.shape[1].bit_length()):
+        middle, halved = _halved(value, error, first, last)
+        left = share <= value[rows, middle]
+        first, last = np.where(halved & ~left, middle, first), np.where(halved & left, middle, last)
+    start = value[rows, first]
+    rise = value[rows, last] - start
+    inner = np.where(rise > 0.0, np.clip((share - start) / np.where(rise > 0.0, rise, 1.0), 0.0, 1.0), 0.5)
+    return np.asarray(first + inner * (last - first))
+
+
 def quantile_places(found: Distribution, share: float, fewest: float, most: float) -> tuple[float, float, float]:
     """The quantile and the ends of its interval, in bins; the share of all users is between ``fewest`` and ``most``."""
-    places = found.grid(share)
-    first, last = found.near(places, share)
-    rise = found.value(last) - found.value(first)
-    inner = min(max((share - found.value(first)) / rise, 0.0), 1.0) if rise > 0.0 else 0.5
-    value = first + inner * (last - first)
-    at, low, high = found.band(places)
+    value = float(quantile_place(*found.lines, np.array([share]))[0])
+    at, low, high = found.band(found.grid(share))
     open_ = np.flatnonzero((low <= most) & (high >= fewest))
     start, end = (value, value) if not open_.size else (float(at[open_[0]]), float(at[open_[-1]]))
     start, end = _earlier(at, high, fewest, start), -_earlier(-at[::-1], -low[::-1], -most, -end)

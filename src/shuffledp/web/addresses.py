@@ -20,21 +20,25 @@ ANSWERS: dict[str, Line] = {
     "/api/compose": "slow",
     "/api/mixed": "slow",
     "/api/rank": "rank",
+    "/api/statement": "rank",
     "/api/programme": "programme",
 }
 #: Address of a file -> line and type.  Those of the ranking are made where it is known.
 FILES: dict[str, tuple[Line, str]] = {
     "/api/download/plan.json": ("rank", "application/json"),
     "/api/download/report.html": ("rank", "text/html; charset=utf-8"),
+    "/api/download/statement.html": ("rank", "text/html; charset=utf-8"),
     "/api/download/certificate.json": ("slow", "application/json"),
     "/api/download/curves.csv": ("slow", "text/csv; charset=utf-8"),
     "/api/download/bounds.csv": ("slow", "text/csv; charset=utf-8"),
     "/api/download/programme.yaml": ("programme", "application/yaml"),
     "/api/download/plans.zip": ("programme", "application/zip"),
+    "/api/download/programme-statement.html": ("programme", "text/html; charset=utf-8"),
 }
 #: Longest path with its query; a programme is several questions.
 MOST_PATH = 2000
-_LONG = dict.fromkeys(("/api/programme", "/api/download/programme.yaml", "/api/download/plans.zip"), 8000)
+_LINES = ANSWERS | {path: line for path, (line, _) in FILES.items()}
+_LONG = {path: 8000 for path, line in _LINES.items() if line == "programme"}
 
 
 def most_characters(path: str) -> int:

@@ -1,4 +1,4 @@
-"""Files to take away: plan, review, certificate, the curves and bounds as CSV, a programme and its plans."""
+"""Files to take away: plan, review, statement, certificate, curves and bounds as CSV, a programme and its plans."""
 
 from __future__ import annotations
 
@@ -44,9 +44,11 @@ def bounds(given: Mapping[str, str]) -> str:
 FILES: dict[str, Callable[[Mapping[str, str]], str | bytes]] = {
     "plan.json": ranking.plan,
     "report.html": ranking.report,
+    "statement.html": ranking.statement_page,
     "certificate.json": certificate,
     "curves.csv": curves,
     "bounds.csv": bounds,
     "programme.yaml": programmes.written,
     "plans.zip": programmes.plans,
+    "programme-statement.html": programmes.statement_page,
 }

@@ -11,6 +11,7 @@ import math
 import tempfile
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -25,6 +26,7 @@ from .._support.numbers import round_down, round_up
 from ..errors import ParameterError
 from ..programme.calibrated import CalibratedProgramme
 from ..programme.calibrating import calibrate_programme
+from ..programme.shipped import check_folder
 from . import words
 from .questions import MOST_MISSING, MOST_OPTIONS, MOST_ROUNDS, share, whole
 
@@ -41,6 +43,8 @@ _WHOLE = {"d": MOST_OPTIONS, "dim": MOST_OPTIONS, "size": MOST_OPTIONS, "length"
 #: The part of the budget that may be left over, on the page and in its files.
 _TOL = 2e-3
 _DATE = (1980, 1, 1, 0, 0, 0)
+#: What a statement calls a programme of this page, which has no name.
+_NAME = "all questions of one programme"
 
 
 def programme(given: Mapping[str, str]) -> dict[str, Any]:
@@ -116,6 +120,15 @@ def plans(given: Mapping[str, str]) -> bytes:
         for name, text in files.items():
             archive.writestr(zipfile.ZipInfo(name, _DATE), text)  # the same programme gives the same bytes
     return out.getvalue()
+
+
+def statement_page(given: Mapping[str, str]) -> str:
+    """What all questions together mean, for people who sign: one HTML file that loads nothing."""
+    found = _calibrated(json.dumps(_read(given)))
+    with tempfile.TemporaryDirectory() as folder:
+        found.save_plans(Path(folder, "plans"))
+        said = replace(check_folder(Path(folder, "plans")), name=_NAME).statement()  # not that of the folder
+        return said.html()
 
 
 @lru_cache(maxsize=16)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._support import validation as check
 from .._support.numbers import round_down, round_up
+from .._support.statement import Statement
 from .._support.units import figures
 from ..errors import ImpossibleError, ParameterError
 from ..planning.recommendation import Recommendation
@@ -106,6 +107,34 @@ def rank(given: Mapping[str, str]) -> dict[str, Any]:
 
 def plan(given: Mapping[str, str]) -> str:
     """The plan of the setting of the page, or with ``choice`` of a place in the ranking, ready for a client."""
+    return json.dumps(_planned(given)[0].to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+
+def statement(given: Mapping[str, str]) -> dict[str, Any]:
+    """What that plan means over all rounds, for people who sign.
+
+    Examples
+    --------
+    >>> asked = {"task": "histogram", "d": "16", "spec": "grr:eps0=2,d=16", "n": "1e5", "delta": "1e-7"}
+    >>> [section["heading"] for section in statement(asked)["sections"]][:2]
+    ['What is collected', 'What leaves the device']
+    """
+    made = _stated(given)
+    return {"heading": made.heading, "sections": [section._asdict() for section in made.sections]}
+
+
+def statement_page(given: Mapping[str, str]) -> str:
+    """The same as one HTML file that loads nothing."""
+    return _stated(given).html()
+
+
+def _stated(given: Mapping[str, str]) -> Statement:
+    made, rounds = _planned(given)
+    return made.statement(rounds=rounds)
+
+
+def _planned(given: Mapping[str, str]) -> tuple[Plan, int]:
+    """The plan, and how often it is run."""
     place = _choice(given)
     asked = Question.read(given, more=_NAMES) if place is None else _asked(given)
     task = _task(given)
@@ -126,7 +155,7 @@ def plan(given: Mapping[str, str]) -> str:
             )
         query = task.query(asked.mechanism, None, None)
         made = Plan(query=query, users=asked.n, minimum_batch=asked.crowd.honest, delta=asked.at)
-    return json.dumps(made.to_dict(), indent=2, ensure_ascii=False) + "\n"
+    return made, asked.rounds
 
 
 def report(given: Mapping[str, str]) -> str:

@@ -55,6 +55,7 @@ ANSWERS: dict[str, Answer] = {
     "/api/compose": _asked("compose"),
     "/api/mixed": mixed,
     "/api/rank": ranking.rank,
+    "/api/statement": ranking.statement,
     "/api/programme": programmes.programme,
 }
 

@@ -184,12 +184,14 @@ class Parallel(Composite):
                 f"bound 'swap' lists at most {laws.MOST_TYPES:,} combinations of what another user may hold, got "
                 f"{combinations:,}; use bound='auto'."
             )
+        # equal queries are interchangeable here as in the blanket: their symbols can be renamed
+        alike = Counter(zip(self._sure_shares, self._mechanisms, strict=True))
+        known = dict(zip(zip(self._sure_shares, self._mechanisms, strict=True), listed, strict=True))
         members = []
-        for choice in itertools.product(*listed):
-            types = itertools.product(*(member.types for member in choice))
-            mass = math.fsum(float(w) * c.common_mass for w, c in zip(self._sure_shares, choice, strict=True))
-            pairs = tuple(laws.union(list(zip(self._sure_shares, some, strict=True))) for some in types)
-            members.append(SwapPair(pairs, mass * (1.0 - 2.0**-48)))
+        for choice in laws.multisets(([(q, i) for i in range(len(known[q]))], c) for q, c in alike.items()):
+            types = laws.multisets(([(q[0], t) for t in known[q][i].types], c) for (q, i), c in Counter(choice).items())
+            mass = math.fsum(float(q[0]) * known[q][i].common_mass for q, i in choice)
+            members.append(SwapPair(tuple(laws.union(some) for some in types), mass * (1.0 - 2.0**-48)))
         return SwapSet(members)
 
     def _dominating_pairs(self, most: int) -> None:

@@ -11,14 +11,15 @@ import * as programme from "/programme.js";
 import { ranking } from "/ranking.js";
 
 const { state, lists } = collection;
-const FILES = [["plan.json", "Plan of this setting"], ["report.html", "Review of the ranking"], ["certificate.json", "Certificate (proof)"], ["curves.csv", "Curves (CSV)"], ["bounds.csv", "Bounds (CSV)"]];
-const RANKED = { "plan.json": collection.plan_question, "report.html": collection.ranking_question };
+const FILES = [["plan.json", "Plan of this setting"], ["report.html", "Review of the ranking"], ["statement.html", "Statement to sign"], ["certificate.json", "Certificate (proof)"], ["curves.csv", "Curves (CSV)"], ["bounds.csv", "Bounds (CSV)"]];
+const RANKED = { "plan.json": () => planned(), "report.html": collection.ranking_question, "statement.html": () => planned() };
 const BINS = { range: "Bins", quantile: "Bins", sets: "Items", "key-value": "Keys", location: "Cells of the map", marginals: "Options of a column" };
-const SLOWER = ["dropouts", "compare", "compose", "mixed"];
+const SLOWER = ["dropouts", "compare", "compose", "mixed", "statement"];
 const PHONE = matchMedia("(max-width: 40rem)");
 
 let shown = null; // the last good guarantee
 let ranked = null; // the last ranking
+let planned = collection.plan_question; // the question for the plan of what is shown
 
 // -- fields ------------------------------------------------------------------------------------------------------------
 
@@ -112,6 +113,9 @@ function cannot_spend(found) {
   $("once").hidden = true;
   $("local").textContent = "";
   for (const place of ["curve-n", "curve-noise", "dropouts-table", "rounds-chart", "bounds"]) panels.missing(place, parts);
+  planned = () => collection.ranking_question({ choice: "0" });
+  files(Object.keys(RANKED));
+  statement();
   history.replaceState(null, "", collection.fragment());
 }
 
@@ -129,7 +133,8 @@ function answered(found) {
   show_ranking();
   for (const name of ["n", "delta"]) if (Number.isNaN(Number(clean(state[name]).replaceAll("_", "")))) follow(name, name, state[name], found[name]);
   history.replaceState(null, "", collection.fragment());
-  files();
+  planned = collection.plan_question;
+  files(FILES.map(([name]) => name));
   expect(...open_kinds());
   if ($("curves-section").open) { drawn("n"); drawn("noise"); }
   later(slower, 200);
@@ -176,8 +181,13 @@ function slower() {
     ask("compose", `/api/compose?${now}`, panels.compose, (problem) => panels.missing("rounds-chart", problem));
   }
   if ($("bounds-section").open) ask("compare", `/api/compare?${now}`, panels.compare, (problem) => panels.missing("bounds", problem));
+  statement();
   mixed.mixed();
   if (!collection.spends()) rank();
+}
+
+function statement() {
+  if ($("statement-section").open) ask("statement", `/api/statement?${planned()}`, panels.statement, (problem) => panels.missing("statement", problem));
 }
 
 function show_ranking() {
@@ -197,8 +207,8 @@ function use(choice) {
   say(`${choice.mechanism} taken over`);
 }
 
-function files() {
-  $("files").replaceChildren(...FILES.map(([name, text]) => el("li", {}, el("a", { href: `/api/download/${name}?${(RANKED[name] || collection.question)()}`, download: `shuffledp-${name}`, "data-file": name, text }))));
+function files(names) {
+  $("files").replaceChildren(...FILES.filter(([name]) => names.includes(name)).map(([name, text]) => el("li", {}, el("a", { href: `/api/download/${name}?${(RANKED[name] || collection.question)()}`, download: `shuffledp-${name}`, "data-file": name, text }))));
 }
 
 // -- views ---------------------------------------------------------------------------------------------------------------
@@ -249,13 +259,13 @@ async function begin() {
     changed();
   });
   for (const section of document.querySelectorAll("#question details.section")) {
-    section.addEventListener("toggle", () => { if (section.open && shown) { if (section.id === "curves-section") { drawn("n"); drawn("noise"); } else if (section.id !== "ranking-section") slower(); } });
+    section.addEventListener("toggle", () => { if (section.open && (shown || ranked)) { if (section.id === "statement-section") statement(); else if (!shown) return; else if (section.id === "curves-section") { drawn("n"); drawn("noise"); } else if (section.id !== "ranking-section") slower(); } });
   }
   for (const link of document.querySelectorAll("[data-view]")) link.addEventListener("click", () => view(link.dataset.view));
   $("copy-link").addEventListener("click", () => copy(location.href, "Link"));
   document.addEventListener("click", take);
   for (const form of document.querySelectorAll("form")) form.addEventListener("submit", (event) => event.preventDefault());
-  for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy($(button.dataset.copy).textContent, "Text"));
+  for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy($(button.dataset.copy).innerText, "Text"));
   window.addEventListener("hashchange", from_link);
   mixed.begin();
   programme.begin();

@@ -34,6 +34,13 @@ export function guarantee(found, budget) {
   $("shell").textContent = found.code.shell;
 }
 
+// What the plan means, for people who sign.
+export function statement(found) {
+  const part = (section) => [el("h3", { text: section.heading }),
+    ...(section.listed ? [el("ul", {}, ...section.texts.map((text) => el("li", { text })))] : section.texts.map((text) => el("p", { text })))];
+  $("statement").replaceChildren(el("p", { class: "signed", text: found.heading }), ...found.sections.flatMap(part));
+}
+
 // The error to expect, where a ranking says it of this very setting.
 export function expected(choice, assumed) {
   $("expected").hidden = !choice;

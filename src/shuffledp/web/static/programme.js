@@ -144,7 +144,7 @@ function answered(found, now) {
   $("programme-yaml").textContent = found.yaml;
   $("programme-command").textContent = `${found.command}\nshuffledp check plans`;
   $("programme-statement").textContent = found.statement;
-  $("programme-files").replaceChildren(...[["programme.yaml", "Programme (YAML)"], ["plans.zip", "Plans of all questions (ZIP)"]].map(([name, text]) =>
+  $("programme-files").replaceChildren(...[["programme.yaml", "Programme (YAML)"], ["plans.zip", "Plans of all questions (ZIP)"], ["programme-statement.html", "Statement to sign"]].map(([name, text]) =>
     el("li", {}, el("a", { href: `/api/download/${name}?${query()}`, download: `shuffledp-${name}`, "data-file": name, "data-problem": "programme-file-problem", text }))));
   history.replaceState(null, "", fragment());
 }
