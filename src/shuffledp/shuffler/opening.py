@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from numpy.typing import NDArray
 
 from ..engines.spark_frames import failures_of, session_of
 from ..engines.spark_tasks import plan_from
@@ -108,7 +107,7 @@ def sums_of(plan: Plan, messages: list[bytes]) -> Any:
     return _counted(plan, messages).counts
 
 
-# -- on this machine ----------------------------------------------------------------------------------------------------
+# -- on this machine --------------------------------------------------------------------------------------------------
 
 
 def open_here(job: Job, released: Released, *, progress: Callable[[int, int], None]) -> Opened:
@@ -125,9 +124,7 @@ def _distinct(released: Released) -> Iterator[tuple[list[bytes], int]]:
         yield [row.tobytes() for row in rows], copies
 
 
-def _mapped(
-    job: Job, chunks: Iterator[tuple[list[bytes], int]], processes: int
-) -> Iterator[tuple[Opened, int]]:
+def _mapped(job: Job, chunks: Iterator[tuple[list[bytes], int]], processes: int) -> Iterator[tuple[Opened, int]]:
     """What was opened of each chunk, and how many rows it had; no more chunks are read ahead than keep all busy."""
 
     def told(part: Opened, rows: int, copies: int) -> tuple[Opened, int]:
@@ -148,7 +145,7 @@ def _mapped(
             yield told(first.result(), *counts)
 
 
-# -- on a Spark cluster -------------------------------------------------------------------------------------------------
+# -- on a Spark cluster -----------------------------------------------------------------------------------------------
 
 
 def open_on_spark(job: Job, released: Released, *, session: Any = None) -> Opened:
@@ -182,4 +179,6 @@ def _open_partition(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
 def _read(text: str) -> Opened:
     found = json.loads(text)
     counts = None if found["counts"] is None else restored(found["counts"])
-    return Opened(counts, found["real"], found["blank"], Counter(found["refused"]), [*map(bytes.fromhex, found["spare"])])
+    return Opened(
+        counts, found["real"], found["blank"], Counter(found["refused"]), [*map(bytes.fromhex, found["spare"])]
+    )

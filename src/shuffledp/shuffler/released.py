@@ -70,16 +70,13 @@ class Released:
     manifest: dict[str, Any]
 
     @classmethod
-    def read(
-        cls, folder: str | os.PathLike[str], publication: Publication, shufflers: Mapping[str, Any]
-    ) -> Released:
+    def read(cls, folder: str | os.PathLike[str], publication: Publication, shufflers: Mapping[str, Any]) -> Released:
         """Check signature, plan, period, sizes and minimum; the parts are checked by :meth:`verify`."""
         envelope = read_json(Path(folder) / "manifest.json", MANIFEST)
         found = manifest_in(envelope, shufflers)
         slots, (starts, ends) = int(publication.portable["slots"]), publication.window(found["period"])
         for name, got, wanted in (
             ("plan", found["plan"], publication.digest),
-            ("serial", found["serial"], publication.serial),
             ("minimum", found["minimum"], publication.minimum),
             ("starts", found["starts"], starts),
             ("ends", found["ends"], ends),
@@ -125,7 +122,9 @@ class Released:
             with parquet.ParquetFile(path) as file:
                 column = file.schema_arrow
                 if column.names != ["sealed"] or column.types != [arrow.binary(size)] or column.metadata:
-                    raise ParameterError(f"{part['name']} must have one column of {size} bytes, got {column.names!r:.80}.")
+                    raise ParameterError(
+                        f"{part['name']} must have one column of {size} bytes, got {column.names!r:.80}."
+                    )
                 if file.metadata.num_rows != part["messages"]:
                     raise ParameterError(
                         f"{part['name']} must hold {part['messages']:,} messages, got {file.metadata.num_rows:,}."
