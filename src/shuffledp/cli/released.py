@@ -55,22 +55,29 @@ def collect(
 
     from .._support.json_ready import json_object
     from .._support.locking import alone_with
+    from ..shuffler import signed
     from ..shuffler.collect import collect as run
-    from ..shuffler.keys import sealing_key, trusted
-    from ..shuffler.publication import Publication, read_envelope
+    from ..shuffler.keys import sealing, trusted
+    from ..shuffler.publication import Publication
     from ..shuffler.released import Released
 
     statement, state = shown.pop("statement"), shown.pop("state")
     prepared(shown["plot"])
     distinct({"state": state, "statement": statement, **{key: shown[key] for key in ("plot", "report", "table")}})
-    known = Publication.read(read_envelope(publication), trusted([publisher or os.path.join(keys, "signing.pub")]))
+    known = Publication.read(signed.read(publication), trusted([publisher or os.path.join(keys, "signing.pub")]))
+    known.verify()
     found = Released.read(released, known, trusted([shuffler]))
     plan = known.plan
     with alone_with(state, name="state") if state else nullcontext():
         collector = _collector(state, plan)
         with rows_per_second("opening") as advance:
             counts, new = run(
-                found, known, sealing_key(keys), collector, engine=shown.pop("engine_name"), progress=advance
+                found,
+                known,
+                sealing(os.path.join(keys, "sealing.key")),
+                collector,
+                engine=shown.pop("engine_name"),
+                progress=advance,
             )
         answered = collector.estimate()
         if statement:
@@ -96,16 +103,14 @@ def _collector(state: str | None, plan: Plan) -> Collector:
 
 
 def _state(path: str, keys: str, plan: Plan, found: Any, counts: Any, colluding: str) -> None:
-    import json
-
-    from .._support.files import write_whole
     from ..accounting.crowd import missing
-    from ..shuffler.keys import signing_key
+    from ..shuffler import signed
+    from ..shuffler.keys import signing
     from ..shuffler.statement import state
 
     many = missing("colluding", colluding, counts.honest(plan))
-    made = state(plan, found, counts, key=signing_key(keys), colluding=many)
-    write_whole(path, json.dumps(made, indent=1) + "\n", name="statement")
+    key = signing(os.path.join(keys, "signing.key"))
+    signed.save(path, state(plan, found, counts, key=key, colluding=many))
     wrote(path)
 
 

@@ -116,8 +116,11 @@ class Released:
 
     def sealed(self) -> Iterator[NDArray[np.uint8]]:
         """The sealed messages, some rows of bytes at a time."""
-        parquet = require("pyarrow.parquet", extra="shuffler", purpose="reading a released period")
-        size, arrow = self.manifest["sealed_bytes"], parquet.pa
+        arrow, parquet = (
+            require(name, extra="shuffler", purpose="reading a released period")
+            for name in ("pyarrow", "pyarrow.parquet")
+        )
+        size = self.manifest["sealed_bytes"]
         for path, part in zip(self.paths(), self.manifest["files"], strict=True):
             with parquet.ParquetFile(path) as file:
                 column = file.schema_arrow

@@ -52,7 +52,7 @@ def reached(plan: Plan, counts: Counts, *, colluding: int = 0) -> tuple[Guarante
     The rest pays for the distance between that law and the one in whole numbers that clients run
     (:func:`shuffledp.protocol.portable.charge`).
     """
-    m, made, n = plan.query.randomizer, portable(plan), counts.honest(plan)
+    m, n = plan.query.randomizer, counts.honest(plan)
     terms: dict[str, Any] = {"n": n, "colluding": colluding, "reports_per_user": plan.reports_per_user}
     for share in _LAW_SHARES:
         left = share * plan.delta
@@ -66,12 +66,18 @@ def reached(plan: Plan, counts: Counts, *, colluding: int = 0) -> tuple[Guarante
                 f"{plan.delta:g}; collect more users."
             )
         epsilon = float(round_up(found.epsilon))
-        if left + charge(plan, made, users=counts.contributors, epsilon=epsilon) <= plan.delta:
+        if _fits(plan, counts, epsilon, left):
             return found, left
     raise ParameterError(
         f"the law that clients run must be near that of the plan for {counts.contributors:,} users, got too large a "
         f"distance for eps = {round_up(found.epsilon)} at delta = {plan.delta:g}; collect smaller batches."
     )
+
+
+def _fits(plan: Plan, counts: Counts, epsilon: float, left: float) -> bool:
+    """Whether the plan's delta pays for the mechanism's law and for the distance of that of the clients, exactly."""
+    spent = charge(plan, portable(plan), users=counts.contributors, epsilon=epsilon)
+    return Fraction(left) + Fraction(spent) <= Fraction(plan.delta)
 
 
 def state(
@@ -192,7 +198,7 @@ def _proved(plan: Plan, counts: Counts, claim: dict[str, Any], certificate: obje
     ):
         if got != wanted:
             raise VerificationError(f"{name} of the guarantee must be {wanted}, got {got!r:.80}; it does not hold.")
-    if left + charge(plan, portable(plan), users=counts.contributors, epsilon=epsilon) > plan.delta:
+    if not _fits(plan, counts, epsilon, left):
         raise VerificationError(
             f"delta = {plan.delta!r} must cover the rounding of the law, got less; it does not hold."
         )
