@@ -159,7 +159,8 @@ _UNITS: dict[str, Callable[[Node], int]] = {
 
 def _units(law: Node) -> int:
     """How many thresholds a draw may look at, at most: one for the kinds that flip a single coin."""
-    return _UNITS.get(law["kind"], lambda law: 1)(law)
+    found = _UNITS.get(law["kind"])
+    return found(law) if found else 1
 
 
 # -- encodings ------------------------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def poisson_cuts(mean: Fraction, chance: Fraction) -> tuple[int, list[str], Frac
         return 0, [], Fraction(0)
     exact, unit = _MORE_DIGITS.divide(Decimal(mean.numerator), Decimal(mean.denominator)), Decimal(2**_BITS)
     listed = [_MORE_DIGITS.exp(-exact)]
-    while len(listed) <= 2 * mean or Fraction(listed[-1]) * 4 > chance:
+    while len(listed) <= 2 * mean or Fraction(listed[-1]) * 2**20 > chance:
         if len(listed) > _MOST_STEPS:
             raise ParameterError(f"mean must be at most {_MOST_STEPS // 4:,} messages, got {float(mean):g}; lower it.")
         step = _MORE_DIGITS.divide(exact, Decimal(len(listed)))

@@ -250,8 +250,9 @@ def _place(node: Node, value: object) -> int:
 def _share(node: Node, value: object) -> float:
     """Where in the range a number is, in [0, 1]; outside it the nearest end."""
     found = number(value)
-    inside = node["missing"] if math.isnan(found) else min(max(found, node["low"]), node["high"])
-    return min(max((inside - node["low"]) / (node["high"] - node["low"]), 0.0), 1.0)
+    low, high = float(node["low"]), float(node["high"])
+    inside = float(node["missing"]) if math.isnan(found) else min(max(found, low), high)
+    return min(max((inside - low) / (high - low), 0.0), 1.0)
 
 
 def _number(node: Node, row: Sequence[Any], take: Take) -> Any:
@@ -274,7 +275,8 @@ def _bins(node: Node, row: Sequence[Any], take: Take) -> int:
     value = row[node["column"]]
     if node["option"] and math.isnan(number(value)):
         return int(node["bins"])
-    return min(int(_share(node, value) * node["bins"]), node["bins"] - 1)
+    bins = int(node["bins"])
+    return min(int(_share(node, value) * bins), bins - 1)
 
 
 def _cells(node: Node, row: Sequence[Any], take: Take) -> Any:
@@ -326,11 +328,12 @@ def _named(node: Node, row: Sequence[Any]) -> list[tuple[int, float]]:
     else:
         both = row[0].items() if isinstance(row[0], Mapping) else _listed(row[0])
         pairs = [tuple(pair) for pair in both if isinstance(pair, list | tuple) and len(pair) == 2]
-    shares: dict[int, list[float]] = {}
+    sums: dict[int, tuple[float, int]] = {}
     for key, value in pairs:
         if (place := _place(node, key)) >= 0:
-            shares.setdefault(place, []).append(_share(node, value))
-    return [(place, min(sum(found) / len(found), 1.0)) for place, found in sorted(shares.items())]
+            total, many = sums.get(place, (0.0, 0))  # sum() of floats is not the same in every Python
+            sums[place] = total + _share(node, value), many + 1
+    return [(place, min(total / many, 1.0)) for place, (total, many) in sorted(sums.items())]
 
 
 _INPUTS: dict[str, Callable[[Node, Sequence[Any], Take], Any]] = {
