@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import shuffledp as sdp
 from shuffledp.protocol.portable import draw
@@ -115,3 +116,20 @@ class Field:
         key = keys.signing(self.folder / "shuffler/signing.key")
         (folder / "manifest.json").write_text(json.dumps(signed.sign("shuffledp manifest 1", manifest, key)))
         return folder
+
+
+def bad_rows(field: Field) -> dict[str, list[bytes]]:
+    """Rows that a shuffler cannot tell from others."""
+    good = field.sealed(b"\1")
+    other = X25519PrivateKey.generate().public_key()
+    return {
+        "unopened": [
+            good[:-1] + bytes([good[-1] ^ 1]),
+            bytes(len(good)),
+            field.sealed(b"\1", period=4),
+            field.sealed(b"\1", digest=bytes(32)),
+            field.sealed(b"\1", public=other),
+        ],
+        "impossible": [field.sealed(b"\5"), field.sealed(b"\xff")],
+        "copied": [good, good, good],  # the first of them counts
+    }

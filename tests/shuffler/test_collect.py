@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import shuffledp as sdp
 from reference.commands import refused, run
-from reference.sealed_field import LABELS, STARTS, Field, plan_of
+from reference.sealed_field import LABELS, STARTS, Field, bad_rows, plan_of
 from shuffledp.shuffler import keys, opening, signed
 from shuffledp.shuffler.collect import Counts, collect
 from shuffledp.shuffler.released import Released
@@ -76,31 +75,10 @@ def test_blanks_are_dropped_and_the_truth_is_in_the_interval(tmp_path: Path, mec
         assert (low[:4] <= 0.25).all() and (high[:4] >= 0.25).all()
 
 
-def bad_rows(field: Field) -> dict[str, list[bytes]]:
-    """Rows that a shuffler cannot tell from others."""
-    good = field.sealed(b"\1")
-    other = X25519PrivateKey.generate().public_key()
-    return {
-        "unopened": [
-            good[:-1] + bytes([good[-1] ^ 1]),
-            bytes(len(good)),
-            field.sealed(b"\1", period=4),
-            field.sealed(b"\1", digest=bytes(32)),
-            field.sealed(b"\1", public=other),
-        ],
-        "impossible": [field.sealed(b"\5"), field.sealed(b"\xff")],
-        "copied": [good, good, good],  # the first of them counts
-    }
-
-
-@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
-def test_what_no_client_sends_is_refused_by_reason_and_leaves_the_crowd(
-    field: Field, engine: str, request: pytest.FixtureRequest
-) -> None:
+def test_what_no_client_sends_is_refused_by_reason_and_leaves_the_crowd(field: Field) -> None:
     bad = bad_rows(field)
     rows = [*field.reports(VALUES), *chain.from_iterable(bad.values()), field.sealed(None), field.sealed(None)]
-    how = {"engine": engine, "session": request.getfixturevalue("cluster")} if engine == "spark" else {}
-    counts, _, collector = collected(field, field.release(rows), **how)
+    counts, _, collector = collected(field, field.release(rows))
     assert counts.refused == {"copied": 2, "impossible": 2, "unopened": 5}
     assert (counts.contributors, counts.real, counts.blank) == (312, 301, 2)
     assert counts.honest(collector.plan) == counts.users(collector.plan) == 312 - 2 - 2 - 5 - 2

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http.client import HTTPException
 from typing import Any
@@ -21,7 +21,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 
 from .._support.reading import Kind, NotJSONError, parse_json
 from ..errors import ParameterError, ShuffleDPError
-from ..randomness.program import draw
+from ..randomness.program import draw_rows
 from . import bhttp, ohttp
 from .kept import Kept, Record
 from .publication import Publication, read_withdrawal
@@ -119,17 +119,22 @@ class Sender:
 
     # -- answering --------------------------------------------------------------------------------------------------
 
-    def report(self, publication: object, value: Any = None) -> bool:
-        """Answer a publication (or its signed envelope) once in this period: whether the shuffler has the report.
+    def report(self, publication: object, value: Any = None, *, rows: Sequence[Any] | None = None) -> bool:
+        """Answer a publication once in this period: whether the shuffler has the report.
+
+        publication : its name at the service, what :meth:`publications` gave, or its signed envelope
+        value : of the column, or a mapping or a list with one entry per column; None: nothing
+        rows : in place of a value, those of a user who has several, or none
 
         A second call in the same period draws nothing: it sends what was kept, or nothing if that was acknowledged
         (True) or came too late (False).  NotSentError: it is kept, and :meth:`resend` tries again.
         """
-        found = self.admitted(publication.envelope if isinstance(publication, Publication) else publication)
+        found = self._named(publication) if isinstance(publication, str) else publication
+        found = self.admitted(found.envelope if isinstance(found, Publication) else found)
         period = found.period_at(self._clock())
         record = self._kept.find(found.digest, period)
         if record is None:
-            record = self._kept.create(self._drawn(found, period, value))
+            record = self._kept.create(self._drawn(found, period, [value] if rows is None else rows))
         return self._send(record)
 
     def resend(self) -> int:
@@ -147,9 +152,16 @@ class Sender:
             raise failed
         return taken
 
-    def _drawn(self, found: Publication, period: int, value: Any) -> Record:
+    def _named(self, name: str) -> Publication:
+        for found in self.publications():
+            if found.name == name:
+                return found
+        why = f" ({self.refused[0].rstrip('.')})" if self.refused else ""
+        raise ParameterError(f"publication must be one that is offered and trusted now, got {name!r:.60}{why}; wait.")
+
+    def _drawn(self, found: Publication, period: int, rows: Sequence[Any]) -> Record:
         """A fresh report: every slot sealed on its own, blanks where there is no message, in a random order."""
-        messages: list[bytes | None] = [*draw(found.portable, value, secrets.token_bytes)]
+        messages: list[bytes | None] = [*draw_rows(found.portable, rows, secrets.token_bytes)]
         messages += [None] * (found.portable["slots"] - len(messages))
         secrets.SystemRandom().shuffle(messages)  # that a message is the user's own must not show in its place
         digest = bytes.fromhex(found.digest)
