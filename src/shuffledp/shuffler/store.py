@@ -117,7 +117,10 @@ class SqlStore(Store):
     def _connection(self) -> Any:
         """One per thread; PostgreSQL says of a broken one that it is closed, and it is made anew."""
         mine = self._local.__dict__.get("mine")
-        if mine is None or mine in self._broken():
+        if mine in (broken := self._broken()):
+            self._connections = [one for one in self._connections if one not in broken]
+            mine = None
+        if mine is None:
             self._local.mine = mine = self._connect()
             self._connections.append(mine)
         return mine
