@@ -18,7 +18,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from multiprocessing import get_context
 from operator import add
@@ -172,7 +172,7 @@ def _open_partition(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
     for batch in batches:
         total += opened(job, batch.column(0).to_pylist())
     counts = None if total.counts is None else plain(total.counts)
-    said = {**asdict(total), "counts": counts, "spare": [message.hex() for message in total.spare]}
+    said = {**vars(total), "counts": counts, "spare": [message.hex() for message in total.spare]}
     yield pa.RecordBatch.from_pydict({"part": [json.dumps(said)]})
 
 
