@@ -118,6 +118,7 @@ function wheel({ points, width, terms, on }, x, take) {
 const LAWS = {
   same: (law, x) => x,
   uniform: (law, x, take) => below(law.size, take),
+  block: (law, x, take) => x * law.size + below(law.size, take),
   keep: (law, x, take) => (coin(law.keep, take) ? x : below(law.size, take)),
   bits: (law, x, take) => {
     const held = new Set(listed(x));
@@ -148,7 +149,7 @@ const drawLaw = (law, x, take) => ofKind(LAWS, "law", law)(law, x, take);
 
 function drawMessages(law, x, take) {
   if (law.kind !== "messages") return [drawLaw(law, x, take)];
-  const own = { value: () => [x], item: () => x, unit: () => range(x).map(() => 0) }[law.per]();
+  const own = { value: () => [x], item: () => listed(x), unit: () => range(x).map(() => 0) }[law.per]();
   const found = own.map((item) => drawLaw(law.own, item, take));
   const many = law.first + choose(law.count, take);
   return found.concat(range(many).map(() => drawLaw(law.dummy, law.held, take)));
@@ -269,7 +270,7 @@ const ENCODINGS = {
   numbers: ({ bytes }, answer) => concat(...answer.map((x) => little(x, bytes))),
   bits: ({ size }, answer) => {
     const out = new Uint8Array(Math.ceil(size / 8));
-    for (const i of answer) out[expected(i < size, i) >> 3] |= 128 >> (i & 7);
+    for (const i of answer) out[expected(i >> 3 < out.length, i) >> 3] |= 128 >> (i & 7);
     return out;
   },
   "one-of": ({ bytes, fields, field_of: fieldOf }, [k, own]) =>
