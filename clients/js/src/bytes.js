@@ -1,16 +1,32 @@
 // Bytes in and out of text, and what a client refuses with.
 
-/** An error on purpose: one sentence for people, and a code for programs. Nothing was sent unless the code says so. */
+/** An error on purpose: one sentence for people, and a code for programs. */
 export class Refusal extends Error {
   /**
    * @param {string} code "trust", "time", "value", "law", "storage", "delivery" or "setting"
-   * @param {string} sentence
+   * @param {string} sentence without a full stop where there is nothing that the reader could do
    * @param {unknown} [cause]
    */
   constructor(code, sentence, cause) {
-    super(sentence, cause === undefined ? undefined : { cause });
+    super(sentence.endsWith(".") ? sentence : `${sentence}; nothing is sent.`, { cause });
     this.name = "Refusal";
     this.code = code;
+  }
+}
+
+/**
+ * What a function gives, or the refusal that stands for all its errors.
+ * @template T
+ * @param {string} code
+ * @param {string} sentence
+ * @param {() => T | Promise<T>} run
+ * @returns {Promise<T>}
+ */
+export async function attempt(code, sentence, run) {
+  try {
+    return await run();
+  } catch (error) {
+    throw error instanceof Refusal ? error : new Refusal(code, sentence, error);
   }
 }
 

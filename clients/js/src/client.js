@@ -1,6 +1,6 @@
 // One report per plan and period: verified, drawn once, kept before it is sent, sent again as it is after a failure.
 
-import { concat, fromBase64, fromHex, integer, Refusal, text, toBase64, utf8 } from "./bytes.js";
+import { attempt, concat, fromBase64, fromHex, integer, Refusal, text, toBase64, utf8 } from "./bytes.js";
 import { seal } from "./hpke.js";
 import { drawRows, secure } from "./law.js";
 import { decodeResponse, encapsulate, encodeRequest, keyConfig } from "./ohttp.js";
@@ -10,30 +10,29 @@ const REPORTS = "application/vnd.shuffledp.reports";
 /** How many earlier periods a resend looks at. */
 const EARLIER = 20;
 
+/** A report of a plan and period is kept as JSON: its bytes until they have arrived, and whether they have. */
+const keyOf = ({ digest }, period) => `report ${digest} ${period}`;
+const SENT = '{"sent":true}';
+const LOST = '{"sent":false}';
+
 /**
  * The bytes of one report: every slot sealed on its own to the analyst, empty ones as blanks of the same size.
- * @param {any} publication
- * @param {number} period
+ * @param {import("./index.js").Publication} publication
  * @param {any[]} rows
- * @param {import("./law.js").Take} [take]
  */
-export async function makeReport(publication, period, rows, take = secure) {
-  try {
-    const { slots, message_bytes: size } = publication.portable;
-    const messages = drawRows(publication.portable, rows, take);
+const makeReport = ({ portable, digest, analyst, period }, rows) =>
+  attempt("law", "The law of the plan cannot be run", async () => {
+    const { slots, message_bytes: size } = portable;
+    const messages = drawRows(portable, rows, secure);
     if (!(messages.length <= slots) || messages.some((message) => message.length !== size))
-      throw new Refusal("law", "The law of the plan gives messages that do not fit; nothing is sent.");
-    const info = concat(fromHex(publication.digest), integer(period, 8));
-    const key = fromBase64(publication.analyst.sealing);
-    const plain = Array.from({ length: slots }, (_, i) =>
-      messages[i] ? concat(integer(1, 1), messages[i]) : new Uint8Array(1 + size));
-    const sealed = await Promise.all(plain.map((bytes) => seal(key, info, bytes)));
+      throw new Refusal("law", "The law of the plan gives messages that do not fit");
+    const info = concat(fromHex(digest), integer(period, 8));
+    const key = fromBase64(analyst.sealing);
+    const sealed = [];
+    for (let i = 0; i < slots; i++)
+      sealed.push(await seal(key, info, messages[i] ? concat(integer(1, 1), messages[i]) : new Uint8Array(1 + size)));
     return concat(utf8("SDR1"), info, integer(1, 2), secure(16), ...sealed);
-  } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal("law", "The law of the plan cannot be run; nothing is sent.", error);
-  }
-}
+  });
 
 export class Client {
   #keys;
@@ -41,17 +40,27 @@ export class Client {
 
   /** @param {import("./index.js").Settings} settings */
   constructor({ service, publishers, storage, relay, plain = false, timeout = 20_000, now = () => Date.now() / 1000, fetch = globalThis.fetch }) {
-    try {
-      service = new URL(service.replace(/\/*$/, "/"));
-    } catch (cause) {
-      throw new Refusal("setting", "service must be the address of a shuffler, such as https://shuffler.example.", cause);
-    }
+    if (!URL.canParse(service))
+      throw new Refusal("setting", "service must be the address of a shuffler, such as https://shuffler.example.");
     if (typeof storage?.update !== "function")
-      throw new Refusal("setting", "storage must be one that lasts, such as new BrowserStorage(); without it nothing is sent.");
-    this.#settings = { service, relay: relay ?? new URL("ohttp", service), plain, timeout, now, fetch };
+      throw new Refusal("setting", "storage must be one that lasts, such as new BrowserStorage().");
+    const base = new URL(String(service).replace(/\/*$/, "/"));
+    this.#settings = { base, storage, relay: relay ?? new URL("ohttp", base), plain, timeout, now, fetch };
     this.#keys = pinned(publishers);
     this.#keys.catch(() => undefined); // told when it is needed
-    this.storage = storage;
+  }
+
+  /**
+   * The publication that holds now under a name, verified, and its period.
+   * @param {string} name
+   */
+  async publication(name) {
+    const time = this.#settings.now();
+    if (!Number.isFinite(time)) throw new Refusal("time", "The clock gives no time");
+    const keys = await this.#keys;
+    const plans = await this.#get("plans", (bytes) => JSON.parse(text(bytes)));
+    const found = await current(plans, name, keys, time, (key, change) => this.#update(key, change));
+    return { ...found, time, period: Math.floor((time - found.starts) / found.length) };
   }
 
   /**
@@ -70,14 +79,14 @@ export class Client {
    */
   async reportRows(name, rows) {
     if (!Array.isArray(rows)) throw new Refusal("value", "The rows must be a list with one entry per row; pass [value].");
-    const { publication, period } = await this.#now(name);
-    const key = keyOf(publication, period);
+    const plan = await this.publication(name);
+    const key = keyOf(plan, plan.period);
     let kept = await this.#update(key);
     if (kept === undefined) {
-      const made = JSON.stringify({ body: toBase64(await makeReport(publication, period, rows)), sent: false });
+      const made = JSON.stringify({ sent: false, body: toBase64(await makeReport(plan, rows)) });
       kept = await this.#update(key, (old) => old ?? made); // another tab may have been first
     }
-    return this.#deliver(publication, period, kept);
+    return this.#deliver(plan, plan.period, kept);
   }
 
   /**
@@ -85,119 +94,76 @@ export class Client {
    * @param {string} name
    */
   async resend(name) {
-    const { publication, period, now } = await this.#now(name);
+    const plan = await this.publication(name);
+    const { starts, length, grace, time, period } = plan;
     const results = [];
     for (let k = Math.max(0, period - EARLIER); k <= period; k++) {
-      const kept = await this.#update(keyOf(publication, k));
-      if (kept === undefined || !stateOf(kept).body) continue;
-      const late = now >= publication.starts + (k + 1) * publication.length + publication.grace;
-      if (late) await this.#update(keyOf(publication, k), () => JSON.stringify({ sent: false })); // nobody takes it
-      else results.push(await this.#deliver(publication, k, kept));
+      const key = keyOf(plan, k);
+      const kept = await this.#update(key);
+      if (!kept || kept === SENT || kept === LOST) continue;
+      if (time < starts + (k + 1) * length + grace) results.push(await this.#deliver(plan, k, kept));
+      else await this.#update(key, () => LOST); // nobody takes it any more
     }
     return results;
   }
 
-  /** The publication that holds now, and the period. */
-  async #now(name) {
-    const now = this.#settings.now();
-    if (!Number.isFinite(now)) throw new Refusal("time", "The clock gives no time; nothing is sent.");
-    const keys = await this.#keys;
-    const plans = await this.#get("plans", (bytes) => JSON.parse(text(bytes)));
-    const publication = await current(plans, name, keys, now, (key, change) => this.#update(key, change));
-    return { publication, now, period: Math.floor((now - publication.starts) / publication.length) };
-  }
-
-  /** What is stored after a change, read again: a storage that forgets is found out before anything is sent. */
-  async #update(key, change) {
-    try {
-      const kept = await this.storage.update(key, change ?? ((old) => old));
-      if (change && (await this.storage.update(key, (old) => old)) !== kept) throw new Error("forgotten");
+  /** What is stored under a key, after a change; a storage that forgets is found out before anything is sent. */
+  #update(key, change) {
+    const { storage } = this.#settings;
+    return attempt("storage", "The storage does not keep what is written", async () => {
+      if (change) await storage.update(key, change);
+      const kept = await storage.update(key, (old) => old);
+      if (change && kept === undefined) throw new Error("forgotten");
       return kept;
-    } catch (cause) {
-      throw new Refusal("storage", "The storage did not keep what was written; nothing is sent.", cause);
-    }
+    });
   }
 
-  async #deliver(publication, period, kept) {
-    const { name, digest } = publication;
-    const { sent, body } = stateOf(kept);
-    if (sent) return { status: "already sent", name, digest, period };
-    if (!body) throw new Refusal("time", "The report of this period was never delivered and it is too late now; check the clock.");
-    await this.#send(fromBase64(body));
-    try {
-      await this.#update(keyOf(publication, period), () => JSON.stringify({ sent: true }));
-    } catch {
-      // It has arrived: at worst the same bytes are sent once more, and count once.
-    }
+  async #deliver({ name, digest }, period, kept) {
+    if (kept === SENT) return { status: "already sent", name, digest, period };
+    if (kept === LOST) throw new Refusal("time", "The report of this period is too late to be delivered; check the clock.");
+    await this.#send(await attempt("storage", "The storage holds a report that cannot be read", () => fromBase64(JSON.parse(kept).body)));
+    // Should this fail: the report has arrived, and at worst the same bytes are sent once more and count once.
+    await this.#update(keyOf({ digest }, period), () => SENT).catch(() => undefined);
     return { status: "sent", name, digest, period };
   }
 
-  /** The same bytes in a fresh encapsulation every time, under the key that the service has now. */
   async #send(body) {
-    const { service, relay, plain } = this.#settings;
-    let answer;
-    if (plain) answer = await this.#fetch(new URL("reports", service), REPORTS, body);
-    else {
-      const config = await this.#get("ohttp-keys", keyConfig);
-      const target = new URL("reports", service);
-      const request = encodeRequest({
-        method: "POST", scheme: target.protocol.slice(0, -1), authority: target.host, path: "/reports",
-        headers: [["content-type", REPORTS]], content: body,
-      });
-      const { request: sealed, open } = await encapsulate(config, request);
-      answer = await this.#fetch(relay, "message/ohttp-req", sealed);
-      if (answer.status === 200) answer = await understood("answer", async () => decodeResponse(await open(answer.content)));
-    }
-    const said = answer.status === 200 ? undefined : problem(answer.content);
-    if (said !== undefined)
-      throw new Refusal("delivery", `The service refused the report (${answer.status}${said}); the same report can be sent again.`);
+    const { base, plain } = this.#settings;
+    const { status, content } = await (plain ? this.#fetch(new URL("reports", base), REPORTS, body) : this.#oblivious(body));
+    if (status === 200) return;
+    const said = text(content).match(/"error": *"(.{1,300}?)"/)?.[1]; // the service's own sentence
+    throw new Refusal("delivery", `The service refused the report (${said ?? status}); the same report can be sent again.`);
+  }
+
+  /** A fresh encapsulation every time, under the key that the service has now. */
+  async #oblivious(content) {
+    const { base, relay } = this.#settings;
+    const config = await this.#get("ohttp-keys", keyConfig);
+    const headers = [["content-type", REPORTS]];
+    const request = { method: "POST", scheme: base.protocol.slice(0, -1), authority: base.host, path: "/reports", headers, content };
+    const { sealed, open } = await encapsulate(config, encodeRequest(request));
+    const answer = await this.#fetch(relay, "message/ohttp-req", sealed);
+    return answer.status === 200 ? understood("an answer", async () => decodeResponse(await open(answer.content))) : answer;
   }
 
   /** A document of the service. */
   async #get(path, parse) {
-    const { status, content } = await this.#fetch(new URL(path, this.#settings.service));
+    const { status, content } = await this.#fetch(new URL(path, this.#settings.base));
     if (status !== 200) throw new Refusal("delivery", `The service did not give ${path} (${status}); try again later.`);
     return understood(path, () => parse(content));
   }
 
-  async #fetch(url, type, body) {
+  #fetch(url, type, body) {
     const { fetch, timeout } = this.#settings;
-    try {
+    return attempt("delivery", "The service could not be reached; try again later.", async () => {
       const response = await fetch(url, {
         method: body ? "POST" : "GET", body, headers: type ? { "content-type": type } : {},
         credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store", redirect: "error",
         signal: AbortSignal.timeout(timeout),
       });
       return { status: response.status, content: new Uint8Array(await response.arrayBuffer()) };
-    } catch (cause) {
-      throw new Refusal("delivery", "The service could not be reached; try again later.", cause);
-    }
+    });
   }
 }
 
-const keyOf = ({ digest }, period) => `report ${digest} ${period}`;
-
-function stateOf(kept) {
-  try {
-    return JSON.parse(kept);
-  } catch (cause) {
-    throw new Refusal("storage", "The storage holds a report that cannot be read; nothing is sent.", cause);
-  }
-}
-
-async function understood(what, parse) {
-  try {
-    return await parse();
-  } catch (cause) {
-    throw new Refusal("delivery", `The service gave ${what} that cannot be read; try again later.`, cause);
-  }
-}
-
-/** The service's own sentence, if it sent one. */
-function problem(content) {
-  try {
-    return ": " + String(JSON.parse(text(content)).error).slice(0, 300);
-  } catch {
-    return "";
-  }
-}
+const understood = (what, parse) => attempt("delivery", `The service gave ${what} that cannot be read; try again later.`, parse);

@@ -13,71 +13,84 @@ function expected(fits, value) {
   return value;
 }
 
-const word = (take) => toNumber(take(16));
 const limit = (hex) => BigInt("0x" + expected(/^[0-9a-f]{32,33}$/.test(hex), hex));
 /** floor(share 2^128): scaling by a power of two is exact. */
 const threshold = (share) => BigInt(Math.floor(share * 2 ** 128));
-
-const coin = (hex, take) => word(take) < limit(hex);
-
-function choose(cuts, take) {
-  if (!cuts.length) return 0;
-  const drawn = word(take);
-  return cuts.reduce((count, cut) => count + (limit(cut) <= drawn), 0);
-}
-
-/** A uniform number in [0, bound), by rejection. @param {number} bound @param {Take} take */
-export function below(bound, take) {
-  const bits = (expected(Number.isSafeInteger(bound) && bound > 0, bound) - 1).toString(2).length;
-  if (bound === 1) return 0;
-  for (;;) {
-    const found = Number(BigInt.asUintN(bits, toNumber(take(Math.ceil(bits / 8)))));
-    if (found < bound) return found;
-  }
-}
-
 const rising = (numbers) => [...numbers].sort((a, b) => a - b);
 
-/** `count` different numbers of [0, size), rising (Floyd). */
-function sample(size, count, take) {
-  const found = new Set();
-  for (let last = size - count; last < size; last++) {
-    const drawn = below(last + 1, take);
-    found.add(found.has(drawn) ? last : drawn);
+/** Random numbers from random bytes. */
+export class Draws {
+  /** @param {Take} take */
+  constructor(take) {
+    this.take = take;
   }
-  return rising(found);
+
+  word() {
+    return toNumber(this.take(16));
+  }
+
+  coin(hex) {
+    return this.word() < limit(hex);
+  }
+
+  choose(cuts) {
+    const word = cuts.length && this.word();
+    return cuts.filter((cut) => limit(cut) <= word).length;
+  }
+
+  /** A uniform number in [0, bound), by rejection. @param {number} bound */
+  below(bound) {
+    if (expected(Number.isSafeInteger(bound) && bound > 0, bound) === 1) return 0;
+    const bits = (bound - 1).toString(2).length;
+    for (;;) {
+      const found = Number(BigInt.asUintN(bits, toNumber(this.take(Math.ceil(bits / 8)))));
+      if (found < bound) return found;
+    }
+  }
+
+  /** `count` different numbers of [0, size), rising (Floyd). */
+  sample(size, count) {
+    const found = new Set();
+    for (let last = size - count; last < size; last++) {
+      const drawn = this.below(last + 1);
+      found.add(found.has(drawn) ? last : drawn);
+    }
+    return rising(found);
+  }
 }
 
-const range = (count) => Array.from({ length: expected(Number.isSafeInteger(count) && count >= 0, count) }, (_, i) => i);
+const times = (count, make) =>
+  Array.from({ length: expected(Number.isSafeInteger(count) && count >= 0, count) }, (_, i) => make(i));
+const range = (count) => times(count, (i) => i);
+const total = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
 const listed = (x) => (Array.isArray(x) ? x : [x]);
-const remainder = (a, b) => Number(((BigInt(a) % BigInt(b)) + BigInt(b)) % BigInt(b));
 
-function subset({ size, members, hits }, x, take) {
+function subset({ size, members, hits }, x, r) {
   const held = listed(x);
-  const many = choose(hits, take);
-  const found = sample(held.length, many, take).map((i) => held[i]);
-  for (let other of sample(size - held.length, members - many, take)) {
+  const many = r.choose(hits);
+  const found = r.sample(held.length, many).map((i) => held[i]);
+  for (let other of r.sample(size - held.length, members - many)) {
     for (const item of rising(held)) other += other >= item;
     found.push(other);
   }
   return rising(found);
 }
 
-function oneOf({ cuts, laws, divide, starts }, x, take) {
-  const k = choose(cuts, take);
-  const answer = drawLaw(laws[k], divide === undefined ? x[k] : Math.floor(x / divide ** k), take);
+function oneOf({ cuts, laws, divide, starts }, x, r) {
+  const k = r.choose(cuts);
+  const answer = drawLaw(laws[k], divide === undefined ? x[k] : Math.floor(x / divide ** k), r);
   return starts === undefined ? [k, answer] : answer + starts[k];
 }
 
-function hash({ buckets, bits, keep }, x, take) {
-  const seed = range(bits).map(() => below(buckets, take));
-  const place = seed.reduce((sum, a, i) => (Math.floor(x / 2 ** i) % 2 ? sum + a : sum), 0) % buckets;
-  return [...seed, coin(keep, take) ? place : below(buckets, take)];
+function hash({ buckets, bits, keep }, x, r) {
+  const seed = times(bits, () => r.below(buckets));
+  const at = total(seed.filter((_, i) => Math.floor(x / 2 ** i) % 2)) % buckets;
+  return [...seed, r.coin(keep) ? at : r.below(buckets)];
 }
 
-function hadamard({ block, outputs, keep }, x, take) {
-  const anywhere = below(outputs, take);
-  if (!coin(keep, take)) return anywhere;
+function hadamard({ block, outputs, keep }, x, r) {
+  const anywhere = r.below(outputs);
+  if (!r.coin(keep)) return anywhere;
   const row = BigInt((x % (block - 1)) + 1);
   let inside = BigInt(anywhere % block);
   const odd = (inside & row).toString(2).replaceAll("0", "").length % 2;
@@ -85,12 +98,12 @@ function hadamard({ block, outputs, keep }, x, take) {
   return Math.floor(x / (block - 1)) * block + Number(inside);
 }
 
-function halfSpace({ size, high }, x, take) {
-  const wanted = coin(high, take);
+function halfSpace({ size, high }, x, r) {
+  const wanted = r.coin(high);
   for (;;) {
-    const drawn = take(Math.ceil(size / 8));
-    let signs = range(size).map((i) => (drawn[i >> 3] >> (7 - (i & 7))) & 1);
-    let dot = signs.reduce((sum, sign, i) => sum + (sign === x[i] ? 1 : -1), 0);
+    const drawn = r.take(Math.ceil(size / 8));
+    let signs = times(size, (i) => (drawn[i >> 3] >> (7 - (i & 7))) & 1);
+    let dot = total(signs.map((sign, i) => (sign === x[i] ? 1 : -1)));
     if ((wanted && dot < 0) || (!wanted && dot > 0 && size % 2)) {
       signs = signs.map((sign) => 1 - sign);
       dot = -dot;
@@ -99,16 +112,16 @@ function halfSpace({ size, high }, x, take) {
   }
 }
 
-function wheel({ points, width, terms, on }, x, take) {
-  const seed = range(terms).map(() => below(points, take));
+function wheel({ points, width, terms, on }, x, r) {
+  const seed = times(terms, () => r.below(points));
   const start = rising(
-    x.map((item) => remainder(seed.reduce((sum, c, i) => sum + BigInt(c) * BigInt(item) ** BigInt(i + 1), 0n), points)));
+    x.map((item) => Number(seed.reduce((sum, c, i) => sum + BigInt(c) * BigInt(item) ** BigInt(i + 1), 0n) % BigInt(points))));
   const room = start.map((first, i) => (i + 1 < start.length ? start[i + 1] : start[0] + points) - first);
-  const arc = below(start.length, take);
-  const offset = below(width, take);
-  if (coin(on, take) && offset < room[arc]) return [...seed, (start[arc] + offset) % points];
+  const arc = r.below(start.length);
+  const offset = r.below(width);
+  if (r.coin(on) && offset < room[arc]) return [...seed, (start[arc] + offset) % points];
   const added = room.map((space) => Math.min(space, width));
-  let point = below(points - added.reduce((sum, more) => sum + more, 0), take);
+  let point = r.below(points - total(added));
   start.forEach((first, i) => {
     if (point >= first - start[0]) point += added[i];
   });
@@ -117,23 +130,23 @@ function wheel({ points, width, terms, on }, x, take) {
 
 const LAWS = {
   same: (law, x) => x,
-  uniform: (law, x, take) => below(law.size, take),
-  block: (law, x, take) => x * law.size + below(law.size, take),
-  keep: (law, x, take) => (coin(law.keep, take) ? x : below(law.size, take)),
-  bits: (law, x, take) => {
+  uniform: (law, x, r) => r.below(law.size),
+  block: (law, x, r) => x * law.size + r.below(law.size),
+  keep: (law, x, r) => (r.coin(law.keep) ? x : r.below(law.size)),
+  bits: (law, x, r) => {
     const held = new Set(listed(x));
-    return range(law.size).filter((i) => coin(held.has(i) ? law.one : law.zero, take));
+    return range(law.size).filter((i) => r.coin(held.has(i) ? law.one : law.zero));
   },
   subset,
-  window: (law, x, take) => (coin(law.uniform, take) ? below(law.outputs, take) : x + below(law.cells, take)),
-  table: (law, x, take) => choose(law.rows[x], take),
+  window: (law, x, r) => (r.coin(law.uniform) ? r.below(law.outputs) : x + r.below(law.cells)),
+  table: (law, x, r) => r.choose(law.rows[x]),
   "one-of": oneOf,
-  all: (law, x, take) => law.laws.map((part, i) => drawLaw(part, x[i], take)),
-  coordinate: (law, x, take) => {
-    const k = below(law.size, take);
-    return k * law.step + drawLaw(law.law, x[k], take);
+  all: (law, x, r) => law.laws.map((part, i) => drawLaw(part, x[i], r)),
+  coordinate: (law, x, r) => {
+    const k = r.below(law.size);
+    return k * law.step + drawLaw(law.law, x[k], r);
   },
-  pick: (law, x, take) => drawLaw(law.law, x[below(x.length, take)], take),
+  pick: (law, x, r) => drawLaw(law.law, x[r.below(x.length)], r),
   hash,
   hadamard,
   "half-space": halfSpace,
@@ -145,30 +158,25 @@ function ofKind(known, what, node) {
   return known[node.kind];
 }
 
-const drawLaw = (law, x, take) => ofKind(LAWS, "law", law)(law, x, take);
+const drawLaw = (law, x, r) => ofKind(LAWS, "law", law)(law, x, r);
 
-function drawMessages(law, x, take) {
-  if (law.kind !== "messages") return [drawLaw(law, x, take)];
-  const own = { value: () => [x], item: () => listed(x), unit: () => range(x).map(() => 0) }[law.per]();
-  const found = own.map((item) => drawLaw(law.own, item, take));
-  const many = law.first + choose(law.count, take);
-  return found.concat(range(many).map(() => drawLaw(law.dummy, law.held, take)));
+function drawMessages(law, x, r) {
+  if (law.kind !== "messages") return [drawLaw(law, x, r)];
+  const own = { value: () => [x], item: () => listed(x), unit: () => times(x, () => 0) }[law.per]();
+  const found = own.map((item) => drawLaw(law.own, item, r));
+  return found.concat(times(law.first + r.choose(law.count), () => drawLaw(law.dummy, law.held, r)));
 }
 
 // -- inputs: the user's row, one value for every column ----------------------------------------------------------------
 
-const SPELLED = /^[ \t\n\r\f\v]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[ \t\n\r\f\v]*$/;
+const trimmed = (text) => text.replace(/^[ \t\n\r\f\v]+|[ \t\n\r\f\v]+$/g, "");
+const SPELLED = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** The number that a value is or spells; NaN where it is none. */
-function numeric(value) {
-  if (typeof value === "string") return SPELLED.test(value) ? Number(value) : NaN;
-  return typeof value === "number" || typeof value === "boolean" ? Number(value) : NaN;
-}
+const numeric = (value) =>
+  ["number", "boolean"].includes(typeof value) || (typeof value === "string" && SPELLED.test(trimmed(value))) ? Number(value) : NaN;
 
-function place({ labels, other }, value) {
-  const found = labels.findIndex((label) => label === value);
-  return found < 0 ? other : found;
-}
+const place = ({ labels, other }, value) => (labels.includes(value) ? labels.indexOf(value) : other);
 
 /** Where in the range a number is, in [0, 1]. */
 function share({ low, high, missing }, value) {
@@ -177,82 +185,79 @@ function share({ low, high, missing }, value) {
   return Math.min(Math.max((inside - low) / (high - low), 0), 1);
 }
 
-function rounded(grid, value, take) {
-  const points = Array.isArray(grid) ? grid : range(grid + 1).map((i) => (2 * i - grid) / grid);
+function rounded(grid, value, r) {
+  const points = Array.isArray(grid) ? grid : times(grid + 1, (i) => (2 * i - grid) / grid);
   let at = 0;
   while (at < points.length - 2 && value >= points[at + 1]) at++;
   const part = (value - points[at]) / (points[at + 1] - points[at]);
-  return at + (word(take) < threshold(Math.min(Math.max(part, 0), 1)));
+  return at + (r.word() < threshold(Math.min(Math.max(part, 0), 1)));
 }
 
-const entries = (value) => (Array.isArray(value) ? value : value instanceof Set ? [...value] : value == null ? [] : [value]);
+const entries = (value) => (value instanceof Set ? [...value] : value == null ? [] : listed(value));
 const isMapping = (value) => typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Set);
 const single = (found) => (found.length === 1 ? found[0] : found);
 
-function items(node, row, take) {
+function items(node, row, r) {
   let value = row[node.column];
   if (typeof value === "string" && node.separator)
-    value = value.split(node.separator).map((part) => part.replace(/^[ \t\n\r\f\v]+|[ \t\n\r\f\v]+$/g, ""));
+    value = value.split(node.separator).map(trimmed);
   let places = rising(new Set(entries(value).map((item) => place(node, item)).filter((found) => found >= 0)));
-  if (places.length > node.size) places = sample(places.length, node.size, take).map((i) => places[i]);
+  if (places.length > node.size) places = r.sample(places.length, node.size).map((i) => places[i]);
   if (node.fill === null) return places;
-  return places.concat(range(node.size).slice(places.length).map((j) => node.fill + j));
+  return times(Math.max(node.size, places.length), (j) => places[j] ?? node.fill + j);
 }
 
 /** The keys that count, rising, and the mean of where in the range their numbers are. */
 function named(node, row) {
-  let pairs;
-  if (row.length === 2) {
-    const values = entries(row[1]);
-    pairs = entries(row[0]).map((key, i) => [key, values[i]]);
-  } else pairs = (isMapping(row[0]) ? Object.entries(row[0]) : entries(row[0])).filter((pair) => Array.isArray(pair) && pair.length === 2);
-  const shares = new Map();
-  for (const [key, value] of pairs) {
-    const at = place(node, key);
-    if (at >= 0) shares.set(at, [...(shares.get(at) ?? []), share(node, value)]);
-  }
-  return rising(shares.keys()).map((at) => {
-    const found = shares.get(at);
-    return [at, Math.min(found.reduce((sum, one) => sum + one, 0) / found.length, 1)];
+  const [first, second] = row;
+  const pairs = row.length === 2
+    ? entries(first).map((key, i) => [key, entries(second)[i]])
+    : (isMapping(first) ? Object.entries(first) : entries(first)).filter((pair) => Array.isArray(pair) && pair.length === 2);
+  const placed = pairs.map(([key, value]) => [place(node, key), share(node, value)]);
+  return rising(new Set(placed.map(([at]) => at).filter((at) => at >= 0))).map((at) => {
+    const found = placed.filter((pair) => pair[0] === at);
+    return [at, Math.min(total(found.map((pair) => pair[1])) / found.length, 1)];
   });
 }
 
 const byColumn = (node, row) =>
-  row.map((value, i) => [i, value]).filter(([, value]) => !Number.isNaN(numeric(value))).map(([i, value]) => [i, share(node, value)]);
+  row.flatMap((value, i) => (Number.isNaN(numeric(value)) ? [] : [[i, share(node, value)]]));
 
-function pairs(node, row, take) {
+function pairs(node, row, r) {
   const held = node.labels ? named(node, row) : byColumn(node, row);
-  const slot = below(Math.max(held.length, node.size), take);
-  const [key, at] = slot < held.length ? held[slot] : [node.keys + below(node.size, take), 0.5];
-  return 2 * key + (word(take) < threshold(at));
+  const slot = r.below(Math.max(held.length, node.size));
+  const [key, at] = slot < held.length ? held[slot] : [node.keys + r.below(node.size), 0.5];
+  return 2 * key + (r.word() < threshold(at));
 }
 
 const INPUTS = {
   label: (node, row) => place(node, row[node.column]),
-  number: (node, row, take) => {
+  number: (node, row, r) => {
     const value = 2 * share(node, row[node.column]) - 1;
-    return single(node.grids.map((grid) => rounded(grid, value, take)));
+    return single(node.grids.map((grid) => rounded(grid, value, r)));
   },
-  bins: ({ column, bins, option, ...node }, row) =>
-    option && Number.isNaN(numeric(row[column])) ? bins : Math.min(Math.trunc(share(node, row[column]) * bins), bins - 1),
-  cells: (node, row, take) => {
-    const places = node.of.map((part) => readInput(part, row, take));
+  bins: (node, row) => {
+    const value = row[node.column];
+    return node.option && Number.isNaN(numeric(value)) ? node.bins : Math.min(Math.floor(share(node, value) * node.bins), node.bins - 1);
+  },
+  cells: (node, row, r) => {
+    const places = node.of.map((part) => readInput(part, row, r));
     return single(node.asked.map((some) => some.reduce((cell, i) => cell * node.sizes[i] + places[i], 0)));
   },
   items,
   pairs,
-  each: (node, row, take) => node.of.map((part) => readInput(part, row, take)),
+  each: (node, row, r) => node.of.map((part) => readInput(part, row, r)),
 };
 
-const readInput = (node, row, take) => ofKind(INPUTS, "input", node)(node, row, take);
+const readInput = (node, row, r) => ofKind(INPUTS, "input", node)(node, row, r);
 
 /** One value for every column. */
 function rowOf({ columns, input }, value) {
   const own = (name) => (Object.hasOwn(value, name) ? value[name] : undefined);
   if (isMapping(value)) {
-    const oneColumn = input.kind === "pairs" && input.labels && columns.length === 1; // {key: number} is not a row
-    if (oneColumn && ["undefined", "number", "boolean"].includes(typeof own(columns[0]))) return [value];
-    return columns.map(own);
+    const [first] = columns;
+    const keyed = input.kind === "pairs" && input.labels && columns.length === 1; // {key: number} is not a row
+    return keyed && (!Object.hasOwn(value, first) || ["number", "boolean"].includes(typeof value[first])) ? [value] : columns.map(own);
   }
   if (columns.length === 1) return [value];
   if (value == null) return columns.map(() => undefined);
@@ -280,10 +285,8 @@ const ENCODINGS = {
 
 const encode = (encoding, answer) => ofKind(ENCODINGS, "encoding", encoding)(encoding, answer);
 
-function encodedBytes({ kind, size, bytes = 0, count = 1, fields = [] }) {
-  if (kind === "bits") return Math.ceil(size / 8);
-  return fields.reduce((sum, field) => sum + encodedBytes(field), bytes * count);
-}
+const encodedBytes = ({ kind, size, bytes = 0, count = 1, fields = [] }) =>
+  kind === "bits" ? Math.ceil(size / 8) : bytes * count + total(fields.map(encodedBytes));
 
 /**
  * The messages of a user with some rows: as many rows as the plan says, drawn without replacement; where there are
@@ -294,10 +297,11 @@ function encodedBytes({ kind, size, bytes = 0, count = 1, fields = [] }) {
  * @returns {Uint8Array[]}
  */
 export function drawRows(portable, rows, take) {
+  const r = new Draws(take);
   const left = [...rows];
-  return range(portable.reports_per_user).flatMap(() => {
-    const value = left.length ? left.splice(below(left.length, take), 1)[0] : undefined;
-    const x = readInput(portable.input, rowOf(portable, value), take);
-    return drawMessages(portable.law, x, take).map((answer) => encode(portable.encoding, answer));
-  });
+  return times(portable.reports_per_user, () => {
+    const value = left.length ? left.splice(r.below(left.length), 1)[0] : undefined;
+    const x = readInput(portable.input, rowOf(portable, value), r);
+    return drawMessages(portable.law, x, r).map((answer) => encode(portable.encoding, answer));
+  }).flat();
 }

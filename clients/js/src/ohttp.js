@@ -119,5 +119,5 @@ export async function encapsulate({ id, publicKey }, request, pair) {
     const prk = await extract(concat(context.enc, nonce), secret);
     return gcm("decrypt", await expand(prk, utf8("key"), 16), await expand(prk, utf8("nonce"), 12), reader.rest);
   };
-  return { request: concat(header, context.enc, sealed), open };
+  return { sealed: concat(header, context.enc, sealed), open };
 }

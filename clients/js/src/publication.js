@@ -1,6 +1,6 @@
 // Signed documents: what a client believes, and until when.
 
-import { concat, fromBase64, Refusal, toHex, utf8 } from "./bytes.js";
+import { attempt, concat, fromBase64, Refusal, toHex, utf8 } from "./bytes.js";
 
 const { subtle } = globalThis.crypto;
 
@@ -10,19 +10,16 @@ const { subtle } = globalThis.crypto;
  * @returns {Promise<Map<string, CryptoKey>>}
  */
 export async function pinned(publishers) {
+  const lines = Array.isArray(publishers) ? publishers : [];
   const keys = new Map();
-  if (!Array.isArray(publishers)) publishers = [];
-  for (const line of publishers) {
-    try {
-      const [kind, key, ...more] = String(line).trim().split(/\s+/);
-      if (kind !== "ed25519" || more.length) throw new RangeError("not an Ed25519 key");
+  await attempt("setting", "publishers must be lines 'ed25519 <base64url>'; copy the publisher's signing.pub.", async () => {
+    for (const line of lines) {
+      const [, key] = line.trim().match(/^ed25519\s+(\S+)$/);
       const bytes = fromBase64(key);
       const id = toHex(new Uint8Array(await subtle.digest("SHA-256", bytes))).slice(0, 16);
       keys.set(id, await subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]));
-    } catch (cause) {
-      throw new Refusal("setting", "publishers must be lines 'ed25519 <base64url>'; copy the publisher's signing.pub.", cause);
     }
-  }
+  });
   if (!keys.size) throw new Refusal("setting", "publishers must name at least one public key; copy the publisher's signing.pub.");
   return keys;
 }
@@ -33,49 +30,35 @@ export async function pinned(publishers) {
  * @param {any} envelope
  * @param {Map<string, CryptoKey>} keys
  */
-async function opened(kind, envelope, keys) {
-  const key = keys.get(envelope?.key);
-  if (!key) throw new Refusal("trust", `The ${kind} is signed by a publisher that is not pinned; nothing is sent.`);
-  let valid = false;
-  try {
-    const signed = concat(utf8(`shuffledp ${kind} 1\n`), utf8(envelope.payload));
-    valid = typeof envelope.payload === "string" && (await subtle.verify("Ed25519", key, fromBase64(envelope.signature), signed));
-  } catch {
-    // A signature that cannot be read is not valid.
-  }
-  if (!valid) throw new Refusal("trust", `The signature of the ${kind} is not valid; nothing is sent.`);
-  try {
-    return JSON.parse(envelope.payload);
-  } catch (cause) {
-    throw new Refusal("trust", `The ${kind} cannot be read; nothing is sent.`, cause);
-  }
+async function opened(kind, { payload, key: id, signature }, keys) {
+  const key = keys.get(id);
+  if (!key) throw new Refusal("trust", `The ${kind} is signed by a publisher that is not pinned`);
+  await attempt("trust", `The signature of the ${kind} is not valid`, async () => {
+    const signed = concat(utf8(`shuffledp ${kind} 1\n`), utf8(payload));
+    if (typeof payload !== "string" || !(await subtle.verify("Ed25519", key, fromBase64(signature), signed))) throw new Error("invalid");
+  });
+  return attempt("trust", `The ${kind} cannot be read`, () => JSON.parse(payload));
 }
 
 const whole = (low) => (value) => Number.isSafeInteger(value) && value >= low;
 const line = (value) => typeof value === "string" && value !== "";
 const digits = (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
-const keyText = (value) => {
-  try {
-    return fromBase64(value?.sealing).length === 32;
-  } catch {
-    return false;
-  }
-};
+const sealing = (value) => /^[\w-]{43}$/.test(value?.sealing);
 const FIELDS = {
   withdrawal: { name: line, serial: whole(0) },
   publication: {
     name: line, serial: whole(0), digest: digits, starts: whole(0), length: whole(1), grace: whole(0),
-    expires: whole(0), analyst: keyText, portable: (value) => typeof value === "object" && value !== null,
+    expires: whole(0), analyst: sealing,
   },
 };
 
 /** A payload of this kind and version whose fields are what they must be. */
 async function read(kind, envelope, keys) {
-  const payload = await opened(kind, envelope, keys);
+  const payload = await opened(kind, envelope ?? {}, keys);
   if (payload?.format !== `shuffledp ${kind}` || payload.version !== 1)
     throw new Refusal("trust", `The ${kind} is of another version than 1; update the client.`);
   for (const [field, fits] of Object.entries(FIELDS[kind]))
-    if (!fits(payload[field])) throw new Refusal("trust", `The field ${field} of the ${kind} is not as expected; nothing is sent.`);
+    if (!fits(payload[field])) throw new Refusal("trust", `The field ${field} of the ${kind} is not as expected`);
   return payload;
 }
 
@@ -88,9 +71,8 @@ async function believed(kind, envelopes, name, keys) {
       const payload = await read(kind, envelope, keys);
       if (payload.name === name) found.push(payload);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
       // Others may publish on the same service; a withdrawal that a pinned publisher seems to have signed is heeded.
-      if (kind === "withdrawal" && keys.has(envelope?.key)) throw error;
+      if (!(error instanceof Refusal) || (kind === "withdrawal" && keys.has(envelope?.key))) throw error;
       why ??= error;
     }
   }
@@ -118,15 +100,17 @@ export async function current(plans, name, keys, now, update) {
     known = { serial: -1, void: -1, ...JSON.parse(old ?? "{}") };
     known.void = Math.max(known.void, ...withdrawn);
     known.serial = Math.max(known.serial, best && now < best.expires ? best.serial : -1);
+    if (!Number.isInteger(known.void) || !Number.isInteger(known.serial)) throw new Error("not what was written");
     return JSON.stringify(known);
   });
-  if (!best && found.length) throw new Refusal("time", `The plan "${name}" has not started yet; check the clock or try later.`);
-  if (!best) throw why ?? new Refusal("trust", `The service has no plan "${name}"; check the name.`);
-  if (best.serial <= known.void) throw new Refusal("trust", `The plan "${name}" was withdrawn by its publisher; nothing is sent.`);
-  if (best.serial < known.serial)
-    throw new Refusal("trust", `The service shows an older plan "${name}" than before (serial ${best.serial} after ${known.serial}); nothing is sent.`);
-  if (now >= best.expires) throw new Refusal("time", `The plan "${name}" has expired; nothing is sent.`);
-  if (started[1]?.serial === best.serial && started[1].digest !== best.digest)
-    throw new Refusal("trust", `Two plans "${name}" have the serial ${best.serial}; nothing is sent.`);
+  const trust = (sentence) => new Refusal("trust", sentence);
+  const time = (sentence) => new Refusal("time", sentence);
+  if (!best && found.length) throw time(`The plan "${name}" has not started yet; check the clock or try later.`);
+  if (!best) throw why ?? trust(`The service has no plan "${name}"; check the name.`);
+  if (best.serial <= known.void) throw trust(`The plan "${name}" was withdrawn by its publisher`);
+  if (best.serial < known.serial) throw trust(`The plan "${name}" is older than one before (serial ${best.serial} after ${known.serial})`);
+  if (now >= best.expires) throw time(`The plan "${name}" has expired`);
+  if (started[1]?.serial === best.serial && JSON.stringify(started[1]) !== JSON.stringify(best))
+    throw trust(`Two plans "${name}" have the serial ${best.serial}`);
   return best;
 }

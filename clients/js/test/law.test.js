@@ -5,10 +5,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { fromHex, toHex } from "../src/bytes.js";
-import { below, drawRows, secure } from "../src/law.js";
+import { Draws, drawRows, secure } from "../src/law.js";
 
 const folder = new URL("../../vectors/", import.meta.url);
 const files = readdirSync(folder).filter((file) => file.endsWith(".json"));
+
+const below = (bound, take) => new Draws(take).below(bound);
 
 /** The bytes of a vector, one after the other; `left` says how many were not asked for. */
 function tape(hex) {

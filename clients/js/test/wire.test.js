@@ -65,8 +65,8 @@ test("RFC 9458 A: key configuration, encapsulated request, opened response", asy
   const bytes = fromHex(OHTTP.config);
   const config = keyConfig(concat(integer(bytes.length, 2), bytes));
   assert.equal(config.id, 1);
-  const { request, open } = await encapsulate(config, fromHex(OHTTP.plain), await pair(OHTTP.skE, OHTTP.pkE));
-  assert.equal(toHex(request), OHTTP.request);
+  const { sealed, open } = await encapsulate(config, fromHex(OHTTP.plain), await pair(OHTTP.skE, OHTTP.pkE));
+  assert.equal(toHex(sealed), OHTTP.request);
   const answer = await open(fromHex(OHTTP.response));
   assert.equal(toHex(answer), "0140c8");
   assert.deepEqual(decodeResponse(answer), { status: 200, content: new Uint8Array(0) });
