@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, bernoulli, pick, words
 from ..accuracy import Accuracy
 from ..codecs import Category
@@ -217,6 +219,10 @@ class Hadamard(Options):
     def codec(self) -> Category:
         """The output."""
         return Category(self.outputs)
+
+    def _portable_law(self) -> dict[str, Any]:
+        lie = Fraction(min(1.0, self.outputs * self._other))
+        return {"kind": "hadamard", "outputs": self.outputs, "block": self.block, "keep": threshold(1 - lie)}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         """A uniform output with probability K/Omega, else a uniform element of C_x, from the same random word."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from ...numerics.counts import UNLIMITED, Count, Distribution, edges, grid
 from ...numerics.family import Family
 from ...numerics.mixture import MixtureSet, Piece
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, Side
+from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real
@@ -112,6 +115,10 @@ class MixDump(Dump):
     @property
     def _rates(self) -> Rates:
         return Rates(1.0 - self.flip, self._stray, 1.0 / self.d)
+
+    @property
+    def _portable_own(self) -> dict[str, Any]:
+        return {"kind": "keep", "size": self.d, "keep": threshold(1 - Fraction(self._own_share))}
 
     def _own(self, values: Array, src: Source) -> Array:
         lie = bernoulli(src, self._own_share, len(values))

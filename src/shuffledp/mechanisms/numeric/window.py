@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...numerics.pair import FloatArray
 from ...numerics.search import bisect
+from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, below, bernoulli
 from ..codecs import Category
 from .grid_mean import GridMean, largest_variance
@@ -74,6 +76,9 @@ class Windowed(GridMean, WindowLaw):
     def codec(self) -> Category:
         """The number of the cell: a byte or two."""
         return Category(self._outputs, scratch=64)
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {"kind": "window", "outputs": self._outputs, "cells": self.cells, "uniform": threshold(self._uniform)}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         out = self._grid.rounded(src, values)

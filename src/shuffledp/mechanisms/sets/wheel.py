@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
+from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
 from ..frequency import FixedSets
 from ..laws import independent
@@ -180,6 +182,15 @@ class Wheel(FixedSets):
         return PairSet(pairs)
 
     # -- running it -------------------------------------------------------------------------------------------
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {
+            "kind": "wheel",
+            "points": self._points,
+            "width": self._width,
+            "terms": self._terms,
+            "on": threshold(min(1.0, float(self._covered) * self._on)),
+        }
 
     def _randomize(self, values: Array, src: Source) -> Array:
         """With probability s w e/Omega a uniform point of a uniform arc, unless the next arc covers it as well.
