@@ -2,7 +2,7 @@
 
 import { attempt, concat, fromBase64, fromHex, integer, Refusal, text, toBase64, utf8 } from "./bytes.js";
 import { seal } from "./hpke.js";
-import { drawRows, secure } from "./law.js";
+import { Draws, drawRows, secure } from "./law.js";
 import { decodeResponse, encapsulate, encodeRequest, keyConfig } from "./ohttp.js";
 import { current, pinned } from "./publication.js";
 
@@ -28,9 +28,12 @@ const makeReport = ({ portable, digest, analyst, period }, rows) =>
       throw new Refusal("law", "The law of the plan gives messages that do not fit");
     const info = concat(fromHex(digest), integer(period, 8));
     const key = fromBase64(analyst.sealing);
+    const plain = messages.map((message) => concat(integer(1, 1), message));
+    while (plain.length < slots) plain.push(new Uint8Array(1 + size));
     const sealed = [];
-    for (let i = 0; i < slots; i++)
-      sealed.push(await seal(key, info, messages[i] ? concat(integer(1, 1), messages[i]) : new Uint8Array(1 + size)));
+    const draws = new Draws(secure);
+    // In a random order: which message is the user's own must not show in its place.
+    while (plain.length) sealed.push(await seal(key, info, ...plain.splice(draws.below(plain.length), 1)));
     return concat(utf8("SDR1"), info, integer(1, 2), secure(16), ...sealed);
   });
 
@@ -39,13 +42,13 @@ export class Client {
   #settings;
 
   /** @param {import("./index.js").Settings} settings */
-  constructor({ service, publishers, storage, relay, plain = false, timeout = 20_000, now = () => Date.now() / 1000, fetch = globalThis.fetch }) {
-    if (!URL.canParse(service))
-      throw new Refusal("setting", "service must be the address of a shuffler, such as https://shuffler.example.");
+  constructor({ service, publishers, storage, relay, mirror, plain = false, timeout = 20_000, now = () => Date.now() / 1000, fetch = globalThis.fetch }) {
     if (typeof storage?.update !== "function")
       throw new Refusal("setting", "storage must be one that lasts, such as new BrowserStorage().");
-    const base = new URL(String(service).replace(/\/*$/, "/"));
-    this.#settings = { base, storage, relay: relay ?? new URL("ohttp", base), plain, timeout, now, fetch };
+    const base = folder("service", service);
+    const target = relay ? address("relay", relay) : new URL(plain ? "reports" : "ohttp", base);
+    if (relay && plain) throw new Refusal("setting", "plain must be left out with a relay, which forwards Oblivious HTTP only.");
+    this.#settings = { base, storage, target, mirror: mirror ? folder("mirror", mirror) : base, plain, timeout, now, fetch };
     this.#keys = pinned(publishers);
     this.#keys.catch(() => undefined); // told when it is needed
   }
@@ -128,8 +131,8 @@ export class Client {
   }
 
   async #send(body) {
-    const { base, plain } = this.#settings;
-    const { status, content } = await (plain ? this.#fetch(new URL("reports", base), REPORTS, body) : this.#oblivious(body));
+    const { target, plain } = this.#settings;
+    const { status, content } = await (plain ? this.#fetch(target, REPORTS, body) : this.#oblivious(body));
     if (status === 200) return;
     const said = text(content).match(/"error": *"(.{1,300}?)"/)?.[1]; // the service's own sentence
     throw new Refusal("delivery", `The service refused the report (${said ?? status}); the same report can be sent again.`);
@@ -137,18 +140,18 @@ export class Client {
 
   /** A fresh encapsulation every time, under the key that the service has now. */
   async #oblivious(content) {
-    const { base, relay } = this.#settings;
+    const { base, target } = this.#settings;
     const config = await this.#get("ohttp-keys", keyConfig);
     const headers = [["content-type", REPORTS]];
     const request = { method: "POST", scheme: base.protocol.slice(0, -1), authority: base.host, path: "/reports", headers, content };
     const { sealed, open } = await encapsulate(config, encodeRequest(request));
-    const answer = await this.#fetch(relay, "message/ohttp-req", sealed);
+    const answer = await this.#fetch(target, "message/ohttp-req", sealed);
     return answer.status === 200 ? understood("an answer", async () => decodeResponse(await open(answer.content))) : answer;
   }
 
   /** A document of the service. */
   async #get(path, parse) {
-    const { status, content } = await this.#fetch(new URL(path, this.#settings.base));
+    const { status, content } = await this.#fetch(new URL(path, this.#settings.mirror));
     if (status !== 200) throw new Refusal("delivery", `The service did not give ${path} (${status}); try again later.`);
     return understood(path, () => parse(content));
   }
@@ -165,5 +168,18 @@ export class Client {
     });
   }
 }
+
+/** TLS, or this machine. */
+function address(name, given) {
+  const found = URL.canParse(given) ? new URL(given) : undefined;
+  if (found?.protocol === "https:" || (found?.protocol === "http:" && /^(localhost|127\.[\d.]+|\[::1\])$/.test(found.hostname))) return found;
+  throw new Refusal("setting", `${name} must be an address that starts with https:// (http:// on this machine only).`);
+}
+
+/** An address below which others lie. */
+const folder = (name, given) => {
+  const found = address(name, given);
+  return new URL(found.pathname.replace(/\/*$/, "/"), found);
+};
 
 const understood = (what, parse) => attempt("delivery", `The service gave ${what} that cannot be read; try again later.`, parse);

@@ -42,6 +42,11 @@ export interface Settings {
   storage: Storage;
   /** Where sealed requests are posted: an Oblivious HTTP relay; the service itself unless given. */
   relay?: string | URL;
+  /**
+   * Where /plans and /ohttp-keys are read, if not from the service: an address that is the same for all clients keeps
+   * the service from giving one client a key of its own.
+   */
+  mirror?: string | URL;
   /** Post reports to /reports without the outer layer, for intranets. */
   plain?: boolean;
   /** Milliseconds after which a request is given up; 20,000 unless given. */

@@ -93,24 +93,22 @@ async function believed(kind, envelopes, name, keys) {
 export async function current(plans, name, keys, now, update) {
   const { found, why } = await believed("publication", plans?.publications, name, keys);
   const withdrawn = (await believed("withdrawal", plans?.withdrawals, name, keys)).found.map(({ serial }) => serial);
-  const started = found.filter(({ starts }) => starts <= now).sort((a, b) => b.serial - a.serial);
-  const [best] = started;
+  const [best] = found.filter(({ starts }) => starts <= now).sort((a, b) => b.serial - a.serial);
   let known;
   await update(`name ${name}`, (old) => {
-    known = { serial: -1, void: -1, ...JSON.parse(old ?? "{}") };
-    known.void = Math.max(known.void, ...withdrawn);
-    known.serial = Math.max(known.serial, best && now < best.expires ? best.serial : -1);
+    known = { serial: -1, digest: "", void: -1, ...JSON.parse(old ?? "{}") };
     if (!Number.isInteger(known.void) || !Number.isInteger(known.serial)) throw new Error("not what was written");
+    known.void = Math.max(known.void, ...withdrawn);
+    if (best && now < best.expires && best.serial > known.serial) ({ serial: known.serial, digest: known.digest } = best);
     return JSON.stringify(known);
   });
-  const trust = (sentence) => new Refusal("trust", sentence);
-  const time = (sentence) => new Refusal("time", sentence);
-  if (!best && found.length) throw time(`The plan "${name}" has not started yet; check the clock or try later.`);
-  if (!best) throw why ?? trust(`The service has no plan "${name}"; check the name.`);
-  if (best.serial <= known.void) throw trust(`The plan "${name}" was withdrawn by its publisher`);
-  if (best.serial < known.serial) throw trust(`The plan "${name}" is older than one before (serial ${best.serial} after ${known.serial})`);
-  if (now >= best.expires) throw time(`The plan "${name}" has expired`);
-  if (started[1]?.serial === best.serial && JSON.stringify(started[1]) !== JSON.stringify(best))
-    throw trust(`Two plans "${name}" have the serial ${best.serial}`);
+  const trust = (what) => new Refusal("trust", `The plan "${name}" ${what}`);
+  const time = (what) => new Refusal("time", `The plan "${name}" ${what}`);
+  if (best ? best.serial <= known.void : !found.length && known.void >= 0) throw trust("was withdrawn by its publisher");
+  if (!best && found.length) throw time("has not started yet; check the clock or try later.");
+  if (!best) throw why ?? trust("is not offered by the service; check the name.");
+  if (now >= best.expires) throw time("has expired");
+  if (best.serial < known.serial) throw trust(`is older than one before: serial ${best.serial} after ${known.serial}`);
+  if (best.digest !== known.digest) throw trust(`is another one than before with the same serial ${best.serial}`);
   return best;
 }

@@ -50,7 +50,7 @@ test("a report: header, id, messages and blanks sealed to the analyst", async ()
   const info = fromHex(DIGEST + "0000000000000002");
   const slots = [body.slice(62, 112), body.slice(112)];
   const opened = await Promise.all(slots.map((sealed) => unsealed(analyst, info, sealed)));
-  assert.deepEqual(opened.map(toHex), ["0101", "0000"]);
+  assert.deepEqual(opened.map(toHex).sort(), ["0000", "0101"]);
   await assert.rejects(unsealed(analyst, fromHex(DIGEST + "0000000000000003"), slots[0])); // not of another period
 });
 
@@ -67,10 +67,28 @@ test("asks nobody but the service, without cookies or referrer", async () => {
 });
 
 test("a relay is sent the sealed request, and the service is not", async () => {
-  const { service, client } = await scene({ relay: "https://relay.example/to/shuffler" });
+  const { service, client } = await scene({ relay: "https://relay.example/to/shuffler/" });
   await client.report("fruit", "pear");
-  assert.equal(service.asked.at(-1).url, "https://relay.example/to/shuffler");
+  assert.equal(service.asked.at(-1).url, "https://relay.example/to/shuffler/");
   assert.equal(service.arrived.length, 1);
+});
+
+test("plans and keys come from a mirror that is the same for all, reports go to the service", async () => {
+  const { service, client } = await scene({ mirror: "https://mirror.example/shuffler" });
+  await client.report("fruit", "pear");
+  const mirror = "https://mirror.example/shuffler/";
+  assert.deepEqual(service.asked.map(({ url }) => url), [mirror + "plans", mirror + "ohttp-keys", "https://shuffler.example/ohttp"]);
+});
+
+test("the place of a message in its report is random", async () => {
+  const firsts = new Set();
+  for (let i = 0; i < 40; i++) {
+    const { service, client } = await scene({ plain: true });
+    await client.report("fruit", "pear");
+    const info = fromHex(DIGEST + "0000000000000002");
+    firsts.add(toHex(await unsealed(analyst, info, service.arrived[0].slice(62, 112))));
+  }
+  assert.deepEqual([...firsts].sort(), ["0000", "0101"]); // each missing with a chance of 2^-40
 });
 
 test("plain reports over TLS", async () => {
@@ -267,7 +285,7 @@ const documents = [
   [{ analyst: { sealing: "AAAA" } }, "trust", /field analyst/],
   [{ analyst: {} }, "trust", /field analyst/],
   [{ portable: null }, "law", /cannot be run/],
-  [{ name: "vegetables" }, "trust", /no plan "fruit"/],
+  [{ name: "vegetables" }, "trust", /"fruit" is not offered/],
   [{ portable: {} }, "law", /cannot be run/],
   [{ portable: { ...PORTABLE, law: { kind: "magic" } } }, "law", /law is of a kind that is not known/],
   [{ portable: { ...PORTABLE, law: { kind: "toString" } } }, "law", /law is of a kind that is not known/],
@@ -299,6 +317,10 @@ test("an analyst's key of small order is refused", async () => {
 
 test("a withdrawn publication is refused, also when the service hides the withdrawal later", async () => {
   const { service, client } = await scene({ withdrawals: [1] });
+  const { publications } = service.plans;
+  service.plans.publications = []; // as a shuffler lists it
+  await refused(client.report("fruit", "pear"), "trust", /withdrawn/);
+  service.plans.publications = publications;
   await refused(client.report("fruit", "pear"), "trust", /withdrawn/);
   service.plans.withdrawals = [];
   await refused(client.report("fruit", "pear"), "trust", /withdrawn/);
@@ -330,7 +352,7 @@ test("an older publication than one that was accepted is refused", async () => {
   const { service, client } = await scene({ publications: [{ serial: 4 }, { serial: 5 }] });
   await client.report("fruit", "pear");
   service.plans.publications.pop();
-  await refused(client.report("fruit", "pear"), "trust", /older than one before \(serial 4 after 5\)/);
+  await refused(client.report("fruit", "pear"), "trust", /older than one before: serial 4 after 5/);
 });
 
 test("the next publication waits until it starts", async () => {
@@ -341,9 +363,17 @@ test("the next publication waits until it starts", async () => {
   assert.deepEqual(await client.report("fruit", "pear"), { status: "sent", name: "fruit", digest: next.digest, period: 0 });
 });
 
-test("two publications with one serial are refused", async () => {
-  const { client } = await scene({ publications: [{}, { digest: "cd".repeat(32) }] });
-  await refused(client.report("fruit", "pear"), "trust", /Two plans/);
+test("another plan under a serial that was accepted is refused", async () => {
+  const { service, client } = await scene();
+  await client.report("fruit", "pear");
+  service.plans.publications = [await alice.sign("publication", published(analyst, { digest: "cd".repeat(32) }))];
+  await refused(client.report("fruit", "pear"), "trust", /another one than before with the same serial 1/);
+});
+
+test("a storage that holds nonsense about a name stops the client", async () => {
+  const { client, storage } = await scene();
+  await storage.update("name fruit", () => '{"serial": "x"}');
+  await refused(client.report("fruit", "pear"), "storage", /does not keep/);
 });
 
 // -- settings and surroundings -------------------------------------------------------------------------------------------
@@ -351,7 +381,12 @@ test("two publications with one serial are refused", async () => {
 test("settings are refused in one sentence", async () => {
   const { made } = await scene();
   const settings = { service: "https://shuffler.example", publishers: [alice.line], storage: new MemoryStorage() };
-  for (const [more, words] of [[{ service: "shuffler" }, /^service/], [{ service: undefined }, /^service/], [{ storage: undefined }, /^storage/]])
+  const bad = [
+    [{ service: "shuffler" }, /^service must/], [{ service: undefined }, /^service must/], [{ service: "http://shuffler.example" }, /^service must/],
+    [{ relay: "http://relay.example" }, /^relay must/], [{ mirror: "ftp://127.0.0.1" }, /^mirror must/], [{ storage: undefined }, /^storage must/],
+    [{ relay: "https://relay.example", plain: true }, /^plain must/],
+  ];
+  for (const [more, words] of bad)
     assert.throws(() => new Client({ ...settings, ...more }), (error) => error instanceof Refusal && words.test(error.message));
   for (const publishers of [[], undefined, "ed25519", ["x25519 AAAA"], ["ed25519 AAAA"], [alice.line + " more"]])
     await refused(new Client({ ...settings, publishers, fetch: async () => assert.fail("asked") }).report("fruit", "pear"), "setting", /publishers must/);
@@ -368,7 +403,7 @@ test("no time, no service, no plans: nothing is sent", async () => {
   service.plans = undefined;
   await refused(client.report("fruit", "pear"), "delivery", /plans that cannot be read/);
   service.plans = { publications: "many" };
-  await refused(client.report("fruit", "pear"), "trust", /no plan/);
+  await refused(client.report("fruit", "pear"), "trust", /is not offered/);
 });
 
 test("a service that does not answer is given up after the timeout", async () => {
