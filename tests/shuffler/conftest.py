@@ -1,89 +1,14 @@
-"""A shuffler's directory with a small plan, clients that seal and send, and the databases."""
+"""A shuffler in a directory of its own, and a clock."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from shuffledp.shuffler import sealing, signed
-from shuffledp.shuffler.home import Home
-
-START = 1_800_000_000
-LENGTH = 1000
-
-
-@dataclass
-class World:
-    """A shuffler's home, a publisher and an analyst; the plan is a name, since the service reads nothing else of it."""
-
-    folder: Path
-    store: str = ""
-    size: int = 1
-    slots: int = 2
-    publisher: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
-    analyst: X25519PrivateKey = field(default_factory=X25519PrivateKey.generate)
-
-    def __post_init__(self) -> None:
-        self.home = Home.make(self.folder, store=self.store)
-        raw = self.publisher.public_key().public_bytes_raw()
-        (self.home.publishers / "one.pub").write_text(f"ed25519 {b64(raw)}\n")
-
-    def publish(self, name: str = "fruit", file: str = "", **more: Any) -> bytes:
-        """Drop a publication in, and give the digest of its plan."""
-        digest = hashlib.sha256(name.encode()).digest()
-        payload = {
-            "format": "shuffledp publication",
-            "version": 1,
-            "serial": 1,
-            "name": name,
-            "plan": {"name": name},
-            "digest": digest.hex(),
-            "portable": {"message_bytes": self.size, "slots": self.slots, "reports_per_user": 1},
-            "minimum": 3,
-            "starts": START,
-            "length": LENGTH,
-            "grace": 50,
-            "expires": START + 10**8,
-            "dispose": 500,
-            "analyst": {"sealing": b64(self.analyst.public_key().public_bytes_raw())},
-            "guarantee": {"epsilon": 1.0, "delta": 1e-6, "local_epsilon": 2.0},
-        } | more
-        self.drop(file or f"{name}.json", "shuffledp publication 1", payload)
-        return digest
-
-    def withdraw(self, name: str = "fruit", serial: int = 1) -> None:
-        digest = hashlib.sha256(name.encode()).hexdigest()
-        payload = {"format": "shuffledp withdrawal", "version": 1, "digest": digest, "name": name, "serial": serial}
-        self.drop(f"{name}-withdrawn.json", "shuffledp withdrawal 1", payload | {"reason": "an error"})
-
-    def drop(self, file: str, context: str, payload: dict[str, Any]) -> None:
-        envelope = signed.sign(context, payload, self.publisher)
-        (self.home.plans_folder / file).write_text(json.dumps(envelope))
-
-    def report(self, digest: bytes, period: int, message: bytes = b"x") -> sealing.Report:
-        """One client's report: its message and blanks."""
-        public = self.analyst.public_key()
-        sealed = (
-            sealing.seal(m, size=self.size, public=public, digest=digest, period=period)
-            for m in (message, *[None] * (self.slots - 1))
-        )
-        return sealing.Report(os.urandom(16), b"".join(sealed))
-
-
-def b64(raw: bytes) -> str:
-    import base64
-
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+from reference.databases import Cluster
+from reference.shuffling import Clock, World
 
 
 @pytest.fixture
@@ -91,26 +16,18 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path / "shuffler")
 
 
-class Clock:
-    """The time that a test says it is."""
-
-    def __init__(self, now: float = START + 1.0) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def until(true: Callable[[], Any], seconds: float = 20) -> Any:
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
-    while not (found := true()):
-        if time.monotonic() > end:
-            raise TimeoutError
-        time.sleep(0.01)
-    return found
-
-
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as made:
+        yield made
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest) -> str:
+    """Of a store of each kind: "" stands for SQLite."""
+    return request.getfixturevalue("cluster").database() if request.param == "postgresql" else ""

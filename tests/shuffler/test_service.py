@@ -13,12 +13,11 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
+from reference.shuffling import LENGTH, START, Clock, World
 from shuffledp.shuffler import bhttp, ohttp, sealing, signed
 from shuffledp.shuffler.ohttp_keys import rotate
 from shuffledp.shuffler.service import Service
 from shuffledp.shuffler.store import Place
-
-from .conftest import LENGTH, START, Clock, World
 
 pytestmark = pytest.mark.shuffler
 TYPE = {"content-type": sealing.MEDIA_TYPE}

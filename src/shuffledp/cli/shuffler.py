@@ -69,7 +69,9 @@ def status(folder: Path, as_json: bool) -> None:
     from ..shuffler.ohttp_keys import Keys
 
     home = Home(folder)
-    held, plans = home.open_store().held(), home.plans()
+    store, plans = home.open_store(), home.plans()
+    held = store.held()
+    store.shut()
     found: dict[str, Any] = {
         "keys": [{"number": key.number, "state": key.state} for key in Keys.load(home.ohttp).keys],
         "plans": [
@@ -103,7 +105,9 @@ def status(folder: Path, as_json: bool) -> None:
 @options.as_json
 def release(folder: Path, as_json: bool) -> None:
     """Release or discard every period whose time has come, as the service does by itself."""
-    made = [str(path) for path in _service(folder).release_due()]
+    service = _service(folder)
+    made = [str(path) for path in service.release_due()]
+    service.store.shut()
     answer(as_json, {"released": made}, *(made or ["nothing is due"]))
 
 

@@ -18,7 +18,6 @@ from .publication import Publication, Withdrawal
 from .store import Store
 
 
-
 @dataclass(frozen=True)
 class Plans:
     """The publications and withdrawals in force, read together; they do not change."""

@@ -81,6 +81,7 @@ class Service:
         self._end.set()
         self._committer.stop()
         self._keeper.join()
+        self.store.shut()
 
     # ---- requests
 

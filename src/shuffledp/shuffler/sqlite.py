@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,27 +27,21 @@ class SqliteStore(SqlStore):
     """Tables WITHOUT ROWID: rows lie in the order of their random ids, and no number tells which came first."""
 
     TABLE = "WITHOUT ROWID"
-    failures = (sqlite3.Error,)
 
     def __init__(self, path: Path, owner: str = "") -> None:
         super().__init__(owner)
-        self._path, self._local = path, threading.local()
+        self._path = path
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
         except OSError as error:
             raise StoreUnavailableError(error) from None
         self._prepare()
 
-    @property
-    def _connection(self) -> sqlite3.Connection:
-        """One per thread: SQLite lets them read while one writes."""
-        mine: sqlite3.Connection | None = self._local.__dict__.get("mine")
-        if mine is None:
-            mine = sqlite3.connect(self._path, isolation_level=None)
-            for setting in _SETTINGS:
-                mine.execute(f"PRAGMA {setting}").fetchall()
-            self._local.mine = mine
-        return mine
+    def _connect(self) -> sqlite3.Connection:
+        made = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)  # closed by another thread
+        for setting in _SETTINGS:
+            made.execute(f"PRAGMA {setting}").fetchall()
+        return made
 
     @contextmanager
     def transaction(self) -> Iterator[Run]:
@@ -56,7 +49,7 @@ class SqliteStore(SqlStore):
         try:
             with self._ended() as run:
                 yield run
-        except self.failures as error:
+        except sqlite3.Error as error:
             raise StoreUnavailableError(error) from None
 
     @contextmanager
@@ -72,7 +65,7 @@ class SqliteStore(SqlStore):
 
     def _insert_reports(self, run: Run, table: str, reports: Sequence[Report]) -> int:
         cursor = self._connection.executemany(f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT DO NOTHING", reports)
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
     def _insert_seen(self, run: Run, rows: Sequence[tuple[int, bytes]]) -> set[tuple[int, bytes]]:
         return {row for row in rows if run("INSERT INTO seen VALUES (?, ?) ON CONFLICT DO NOTHING", row).rowcount}
@@ -83,12 +76,12 @@ class SqliteStore(SqlStore):
             cursor = self._connection.execute(f"SELECT sealed FROM {table_of(place)}")
             while rows := cursor.fetchmany(_ROWS):
                 yield b"".join(sealed for (sealed,) in rows)
-        except self.failures as error:
+        except sqlite3.Error as error:
             raise StoreUnavailableError(error) from None
 
     def tidy(self) -> bool:
         """Empty the write-ahead log, unless another connection still reads from it."""
         try:
             return not self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        except self.failures as error:
+        except sqlite3.Error as error:
             raise StoreUnavailableError(error) from None

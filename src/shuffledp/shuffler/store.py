@@ -10,6 +10,7 @@ its id.  Ready: the batch is whole in a hidden directory of its owner, so that r
 from __future__ import annotations
 
 import secrets
+import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -85,6 +86,10 @@ class Store(ABC):
     def forget(self, keys: Iterable[int]) -> None:
         """Drop what was seen under other keys than these: their requests are not opened any more."""
 
+    @abstractmethod
+    def shut(self) -> None:
+        """Close what is open, once no thread uses it any more."""
+
     def alone(self, place: Place) -> AbstractContextManager[bool]:
         """Whether nobody else, on another machine, is releasing this period; for as long as the block runs."""
         return nullcontext(True)
@@ -99,11 +104,30 @@ class SqlStore(Store):
 
     #: The type of bytes, what follows the columns of a table, and what locks a row against a change of it.
     BYTES, TABLE, SHARED = "BLOB", "", ""
-    #: What a database raises.
-    failures: tuple[type[Exception], ...]
-
     def __init__(self, owner: str) -> None:
         self._owner = owner
+        self._local, self._connections = threading.local(), list[Any]()
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """A connection with its settings."""
+
+    @property
+    def _connection(self) -> Any:
+        """One per thread; PostgreSQL says of a broken one that it is closed, and it is made anew."""
+        mine = self._local.__dict__.get("mine")
+        if mine is None or mine in self._broken():
+            self._local.mine = mine = self._connect()
+            self._connections.append(mine)
+        return mine
+
+    def _broken(self) -> Sequence[Any]:
+        return ()
+
+    def shut(self) -> None:
+        """As the contract says."""
+        while self._connections:
+            self._connections.pop().close()
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Run]:
