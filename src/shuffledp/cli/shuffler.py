@@ -9,13 +9,15 @@ import click
 
 from .._support.sockets import is_loopback
 from .._support.tables import Column, Table
+from ..errors import ParameterError
 from . import options
-from .base import answer, main, print_json, say
+from .base import answer, main, print_json, say, wrote
 from .terminal import show_table
 
 if TYPE_CHECKING:
     from ..shuffler.service import Service
 
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 
 
@@ -24,20 +26,96 @@ def shuffler() -> None:
     """Run a shuffler: sealed reports from clients in, anonymous batches out (extra `shuffler`).
 
     \b
+      shuffledp shuffler keygen --analyst analyst
+      shuffledp shuffler publish plan.json --keys analyst -o fruit.json
       shuffledp shuffler keygen DIR
+      cp analyst/signing.pub DIR/publishers; cp fruit.json DIR/plans
       shuffledp shuffler serve DIR
     """
 
 
 @shuffler.command()
 @_folder
+@click.option(
+    "--analyst", is_flag=True, help="The keys of who publishes plans and opens batches, in place of a shuffler."
+)
 @click.option("--store", default="", metavar="ADDRESS", help="postgresql://..., where several front ends share one.")
-def keygen(folder: Path, store: str) -> None:
-    """Make the directory of a shuffler with its keys; keys that exist stay as they are."""
+def keygen(folder: Path, analyst: bool, store: str) -> None:
+    """Make the directory of a shuffler, or of an analyst, with its keys; keys that exist stay as they are."""
+    from ..shuffler import keys
     from ..shuffler.home import Home
 
-    home = Home.make(folder, store=store)
-    say(f"{folder}: keys are ready; put publishers' keys in {home.publishers} and plans in {home.plans_folder}")
+    if not analyst:
+        home = Home.make(folder, store=store)
+        say(f"{folder}: keys are ready; put publishers' keys in {home.publishers} and plans in {home.plans_folder}")
+        return
+    for name in ("signing", "sealing"):
+        if not (folder / f"{name}.key").exists():
+            keys.generate(folder, name)
+    say(f"{folder}: keys are ready; hand out signing.pub and sealing.pub, and nothing else")
+
+
+@shuffler.command()
+@click.argument("plan", type=click.Path(dir_okay=False))
+@click.option("--keys", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of who publishes.")
+@click.option("--analyst", type=click.Path(path_type=Path), metavar="FILE", help="sealing.pub; else that of --keys.")
+@click.option("--length", default="1d", show_default=True, metavar="TIME", help="Of a period: 90s, 30m, 6h, 1d, 4w.")
+@click.option("--lasts", default="52w", show_default=True, metavar="TIME", help="How long clients answer.")
+@click.option("--grace", default="1h", show_default=True, metavar="TIME", help="For reports that come after a period.")
+@click.option("--dispose", metavar="TIME", help="When too few reports are discarded.  [default: 1w]")
+@click.option("--starts", metavar="SECONDS", type=int, help="Since 1970.  [default: now]")
+@click.option("--serial", metavar="K", type=int, help="Greater than those before.  [default: seconds since 1970]")
+@click.option("--minimum", metavar="K", type=int, help="Contributors of a batch, at least.  [default: the plan's]")
+@click.option("--name", default="", metavar="TEXT", help="Of the question.  [default: the plan's]")
+@click.option("-o", "--out", required=True, metavar="FILE", help="Where to write; put it in the plans of a shuffler.")
+def publish(plan: str, keys: Path, analyst: Path | None, out: str, **given: Any) -> None:
+    """Sign PLAN for clients and shuffler: its law in whole numbers, its periods, and who may open reports."""
+    import time
+
+    from ..protocol.plan import plan_of
+    from ..shuffler import keys as files
+    from ..shuffler import publication, signed
+
+    now = int(time.time())
+    starts = now if given["starts"] is None else given["starts"]
+    envelope = publication.publish(
+        plan_of(plan),
+        files.signing(keys / "signing.key"),
+        files.public(analyst or keys / "sealing.pub", "x25519"),
+        serial=now if given["serial"] is None else given["serial"],
+        starts=starts,
+        length=_seconds("length", given["length"]),
+        expires=starts + _seconds("lasts", given["lasts"]),
+        grace=_seconds("grace", given["grace"]),
+        dispose=given["dispose"] and _seconds("dispose", given["dispose"]),
+        minimum=given["minimum"],
+        name=given["name"],
+    )
+    signed.save(out, envelope)
+    wrote(out)
+
+
+@shuffler.command()
+@click.argument("published", metavar="FILE", type=click.Path(dir_okay=False))
+@click.option("--keys", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of who published it.")
+@click.option("--reason", default="", metavar="TEXT", help="For those who read it.")
+@click.option("-o", "--out", required=True, metavar="FILE", help="Where to write; put it in the plans of a shuffler.")
+def withdraw(published: str, keys: Path, reason: str, out: str) -> None:
+    """Withdraw a publication and all before it: clients stop, and what the shuffler holds of it is discarded."""
+    from ..shuffler import keys as files
+    from ..shuffler import publication, signed
+
+    key = files.signing(keys / "signing.key")
+    found = publication.Publication.read(signed.read(published), files.trusted([key.public_key()]))
+    signed.save(out, publication.withdraw(found, key, reason=reason))
+    wrote(out)
+
+
+def _seconds(name: str, text: str) -> int:
+    number, unit = text[:-1], _UNITS.get(text[-1:])
+    if unit is None or not number.isdecimal():
+        raise ParameterError(f"--{name} must be a time such as 90s, 30m, 6h, 1d or 4w, got {text!r}; write it so.")
+    return int(number) * unit
 
 
 @shuffler.command()

@@ -104,6 +104,7 @@ class SqlStore(Store):
 
     #: The type of bytes, what follows the columns of a table, and what locks a row against a change of it.
     BYTES, TABLE, SHARED = "BLOB", "", ""
+
     def __init__(self, owner: str) -> None:
         self._owner = owner
         self._local, self._connections = threading.local(), list[Any]()
@@ -116,7 +117,10 @@ class SqlStore(Store):
     def _connection(self) -> Any:
         """One per thread; PostgreSQL says of a broken one that it is closed, and it is made anew."""
         mine = self._local.__dict__.get("mine")
-        if mine is None or mine in self._broken():
+        if mine in (broken := self._broken()):
+            self._connections = [one for one in self._connections if one not in broken]
+            mine = None
+        if mine is None:
             self._local.mine = mine = self._connect()
             self._connections.append(mine)
         return mine
