@@ -30,7 +30,7 @@ from .._support.text import visible
 from ..errors import BoundNotApplicableError, CertificationError, ParameterError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..numerics.family import Answer, Family, Smallest
-from .certificate_claim import FORMAT, STATEMENT, derived, law_hash, provable, read_claim
+from .certificate_claim import FORMAT, STATEMENT, claim_in, derived, law_hash, provable, read_claim
 from .certificate_steps import MAX_PAIRS, Law, Step, proof_of, proved, refuse_endless, written
 from .guarantee import TRUST, Guarantee
 from .resolve import Resolved
@@ -120,6 +120,11 @@ class Certificate(Renamed):
             **({"matrix": [[_exact(Fraction(x)) for x in row] for row in self.matrix]} if self.matrix else {}),
             "pairs": [written(step) for step in self.steps],
         }
+
+    @classmethod
+    def from_dict(cls, data: object, *, shown: str = "the data") -> Certificate:
+        """What :meth:`to_dict` gave, checked for its form; :func:`verify` says whether it holds."""
+        return cls(**claim_in(data, shown))
 
     def to_json(self) -> str:
         """The certificate as text."""

@@ -59,12 +59,14 @@ _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
 
 
 def read_claim(path: Path) -> dict[str, Any]:
-    """The fields of a certificate as a file states them; anything missing, unknown or malformed is refused."""
-    data = read_json(path, CERTIFICATE)
+    """The fields of a certificate as a file states them."""
+    return claim_in(read_json(path, CERTIFICATE), repr(str(path)))
+
+
+def claim_in(data: object, shown: str) -> dict[str, Any]:
+    """The fields of a certificate; anything missing, unknown or malformed is refused.  ``shown`` says where it was."""
     if not isinstance(data, dict) or data.get("format") not in STATEMENTS:
-        raise ParameterError(
-            f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again."
-        )
+        raise ParameterError(f"certificate must have format {FORMAT!r}, got another file in {shown}; certify again.")
     version = data["format"]
     statement, new = STATEMENTS[version], version == FORMAT
     try:
@@ -89,7 +91,7 @@ def read_claim(path: Path) -> dict[str, Any]:
             raise
         reason = str(error).rstrip(".?")
         raise ParameterError(
-            f"certificate must be a complete {FORMAT} file, got a malformed entry ({reason:.200}) in {str(path)!r}; "
+            f"certificate must be a complete {FORMAT} file, got a malformed entry ({reason:.200}) in {shown}; "
             "certify again."
         ) from None
 
