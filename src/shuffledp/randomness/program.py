@@ -84,6 +84,12 @@ def below(bound: int, take: Take) -> int:
     return 0
 
 
+def coins(count: int, take: Take) -> list[int]:
+    """Fair coins: the first bits of as many bytes as they need."""
+    word = int.from_bytes(take((count + 7) // 8), "big") >> -count % 8
+    return [word >> (count - 1 - i) & 1 for i in range(count)]
+
+
 def sample(size: int, count: int, take: Take) -> list[int]:
     """``count`` different numbers of [0, size), rising (Floyd; Bentley, CACM 30(9), 1987)."""
     found: set[int] = set()
@@ -156,8 +162,7 @@ def _half_space(law: Node, x: Any, take: Take) -> list[int]:
     size, odd = law["size"], law["size"] % 2
     high = coin(law["high"], take)
     while True:
-        z = int.from_bytes(take((size + 7) // 8), "big") >> -size % 8
-        signs = [z >> (size - 1 - i) & 1 for i in range(size)]
+        signs = coins(size, take)
         dot = sum(1 if a == b else -1 for a, b in zip(signs, x, strict=True))
         if (high and dot < 0) or (not high and dot > 0 and odd):
             signs, dot = [1 - sign for sign in signs], -dot
@@ -232,7 +237,9 @@ def number(value: object) -> float:
         return float(value) if _NUMBER.fullmatch(value) else math.nan
     if not isinstance(value, int | float):
         return math.nan
-    return math.copysign(math.inf, value) if isinstance(value, int) and abs(value) >= 2**1023 else float(value)
+    if isinstance(value, int) and abs(value) >= 2**1023:
+        return math.inf if value > 0 else -math.inf
+    return float(value)
 
 
 def _label(node: Node, row: Sequence[Any], take: Take) -> int:
