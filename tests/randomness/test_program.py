@@ -165,10 +165,72 @@ def test_samples_are_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(found.values()) == {Fraction(1, 20)}
 
 
+def _lie(m: Any) -> Fraction:
+    """The share of reports that do not depend on the value."""
+    if isinstance(m, sdp.Hadamard):
+        own, rest = 1.0 / m._gain, m.outputs * m._other
+    elif isinstance(m, sdp.GRR | sdp.LocalHash | sdp.Window):
+        size = m.l if isinstance(m, sdp.LocalHash) else m.d
+        own, rest = m.beta, size / (math.exp(m.eps0) + size - 1)
+        stray = m._miss if isinstance(m, sdp.LocalHash) else m._response.stray if isinstance(m, sdp.Window) else m.stray
+        assert rest == pytest.approx(size * stray, rel=1e-12)
+        rest = size * stray
+    else:
+        return Fraction(0)
+    return 1 - Fraction(own) if own < rest else Fraction(rest)
+
+
+#: eps0, and options or buckets or windows: where 1 - lie, or lie, has few digits left in floats.
+@pytest.mark.parametrize("eps0", [1e-6, 0.01, 1.0, 5.0, 30.0, 45.0])
+@pytest.mark.parametrize("kind", ["grr", "local-hash", "window", "hadamard", "harmony", "wheel", "pckv-grr", "hybrid"])
+def test_every_probability_is_that_of_the_formula_to_50_bits(kind: str, eps0: float) -> None:
+    """As accounting takes them to be: both the chance of the truth and that of a lie, by the formulas in 60 digits."""
+    from mpmath import mp, mpf
+
+    with mp.workdps(60):
+        e = mp.exp(mpf(eps0))
+        for m, text, own in _coins(kind, eps0, e, mpf):
+            found = mpf(int(text, 16)) / ONE
+            slack = mpf(2) / ONE
+            assert abs(found - own) <= own * mpf(2) ** -50 + slack, m
+            assert abs((1 - found) - (1 - own)) <= (1 - own) * mpf(2) ** -50 + slack, m
+
+
+def _coins(kind: str, eps0: float, e: Any, mpf: Any) -> Iterator[tuple[str, str, Any]]:
+    """Mechanisms, a threshold of each, and its probability by the formula."""
+    for size in (2, 10, 1000, 2**30):
+        m: Any
+        if kind == "grr":
+            m = sdp.GRR(eps0=eps0, d=size)
+            yield m.spec, m._portable_law()["keep"], (e - 1) / (e + size - 1)
+        elif kind == "local-hash":
+            m = sdp.LocalHash(eps0=eps0, d=1000, l=size)
+            yield m.spec, m._portable_law()["keep"], (e - 1) / (e + size - 1)
+        elif kind == "pckv-grr":
+            m = sdp.mechanism(f"pckv-grr:eps0={eps0},d={size},l=2")
+            yield m.spec, m._portable_law()["keep"], 2 * (e - 1) / (2 * (e - 1) + 2 * (size + 2))
+        elif kind == "hadamard":
+            m = sdp.Hadamard(eps0=eps0, d=min(size, 2**28))
+            s = m.block // 2
+            yield m.spec, m._portable_law()["keep"], s * (e - 1) / (s * e + m.outputs - s)
+        elif kind == "wheel" and size <= 10:
+            m = sdp.mechanism(f"wheel:eps0={eps0},d=100,s={size}")
+            w = mpf(m._width) / m._points
+            yield m.spec, m._portable_law()["on"], size * w * e / (size * w * e + 1 - size * w)
+        elif kind == "window" and size in (10, 1000):
+            m = sdp.mechanism(f"window:eps0={eps0},d={size},cells=2")
+            yield m.spec, m._portable_law()["uniform"], size / (e + size - 1)
+        elif kind in ("harmony", "hybrid") and size == 10:
+            m = sdp.mechanism(f"{kind}:eps0={eps0}" + (",dim=3" if kind == "harmony" else ""))
+            law = m._portable_law()
+            sign = law["law"] if kind == "harmony" else law["laws"][1]
+            yield m.spec, sign["keep"], (e - 1) / (e + 1)
+
+
 def _expected(m: Any, x: Any) -> dict[Any, Fraction]:
-    """The law of the mechanism's own sampler: its floats, taken as the exact numbers that they are."""
+    """The law of the mechanism's floats, taken as the exact numbers that they are; of two that sum to 1 the smaller."""
+    lie = _lie(m)
     if isinstance(m, sdp.GRR):
-        lie = Fraction(m.d * m.stray)
         return {y: lie / m.d + (1 - lie) * (y == x) for y in range(m.d)}
     if isinstance(m, sdp.OptimizedUnary | sdp.Unary):
         rows, stray = itertools.product((0, 1), repeat=m.d), Fraction(m.coins[1].one)
@@ -185,15 +247,14 @@ def _expected(m: Any, x: Any) -> dict[Any, Fraction]:
         weight = {y: Fraction(1) if x in y else low for y in sets}
         return {y: w / sum(weight.values()) for y, w in weight.items()}
     if isinstance(m, sdp.Hadamard):
-        lie, half = Fraction(m.outputs * m._other), m.block // 2
+        half = m.block // 2
         own = m.probabilities()[x] > 1.5 * m._other
         return {y: lie / m.outputs + (1 - lie) * int(own[y]) / half for y in range(m.outputs)}
     if isinstance(m, sdp.LocalHash):
-        lie, seeds = Fraction(m.l * m._miss), list(itertools.product(range(m.l), repeat=m._bits))
+        seeds = list(itertools.product(range(m.l), repeat=m._bits))
         hashed = {a: sum(c for i, c in enumerate(a) if x >> i & 1) % m.l for a in seeds}
         return {(*a, y): (lie / m.l + (1 - lie) * (y == h)) / len(seeds) for a, h in hashed.items() for y in range(m.l)}
     if isinstance(m, sdp.Window):
-        lie = Fraction(m._uniform)
         return {y: lie / m._outputs + (1 - lie) * (0 <= y - x < m.cells) / m.cells for y in range(m._outputs)}
     if isinstance(m, sdp.Binomial):
         row = [Fraction(p) for p in m._rows[x].tolist()]
