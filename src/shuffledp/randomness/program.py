@@ -46,6 +46,20 @@ def threshold(probability: float | Fraction) -> str:
     return f"{exact.numerator * ONE // exact.denominator:032x}"
 
 
+def chance_of(own: float, rest: float) -> str:
+    """The threshold of ``own``, where it and ``rest`` sum to 1: by the smaller one, so that both keep all their digits.
+
+    Accounting takes every probability to be right to a relative 2^-50 (docs/proofs.md, Lemma 5); 1 - own in floats
+    would not be, where own is near 1.
+
+    Examples
+    --------
+    >>> chance_of(1.0 - 2.0**-53, 2.0**-70) == threshold(1 - Fraction(1, 2**70))
+    True
+    """
+    return threshold(Fraction(own) if own <= rest else 1 - Fraction(rest))
+
+
 def cuts(weights: Sequence[int | Fraction]) -> list[str]:
     """The sums of probabilities proportional to the weights, as thresholds: one fewer than there are weights.
 
@@ -82,6 +96,12 @@ def below(bound: int, take: Take) -> int:
         if found < bound:
             return found
     return 0
+
+
+def coins(count: int, take: Take) -> list[int]:
+    """Fair coins: the first bits of as many bytes as they need."""
+    word = int.from_bytes(take((count + 7) // 8), "big") >> -count % 8
+    return [word >> (count - 1 - i) & 1 for i in range(count)]
 
 
 def sample(size: int, count: int, take: Take) -> list[int]:
@@ -156,8 +176,7 @@ def _half_space(law: Node, x: Any, take: Take) -> list[int]:
     size, odd = law["size"], law["size"] % 2
     high = coin(law["high"], take)
     while True:
-        z = int.from_bytes(take((size + 7) // 8), "big") >> -size % 8
-        signs = [z >> (size - 1 - i) & 1 for i in range(size)]
+        signs = coins(size, take)
         dot = sum(1 if a == b else -1 for a, b in zip(signs, x, strict=True))
         if (high and dot < 0) or (not high and dot > 0 and odd):
             signs, dot = [1 - sign for sign in signs], -dot
@@ -232,7 +251,9 @@ def number(value: object) -> float:
         return float(value) if _NUMBER.fullmatch(value) else math.nan
     if not isinstance(value, int | float):
         return math.nan
-    return math.copysign(math.inf, value) if isinstance(value, int) and abs(value) >= 2**1023 else float(value)
+    if isinstance(value, int) and abs(value) >= 2**1023:
+        return math.inf if value > 0 else -math.inf
+    return float(value)
 
 
 def _label(node: Node, row: Sequence[Any], take: Take) -> int:

@@ -90,9 +90,9 @@ def generate(folder: str | os.PathLike[str], name: str) -> Path:
             stream.flush()
             os.fsync(stream.fileno())
         sync_folder(path.parent)
-    except FileExistsError:
-        raise ParameterError(f"key must be a new file, got {str(path)!r}, which exists; move it away first.") from None
     except OSError as error:
+        if isinstance(error, FileExistsError) and os.path.lexists(path):
+            raise ParameterError(f"key must be a new file, got {str(path)!r}; move that one away first.") from None
         raise not_writable("key", path, error) from None
     write_whole(path.with_suffix(".pub"), line(made.public_key()), name="key")
     return path

@@ -118,7 +118,8 @@ class MixDump(Dump):
 
     @property
     def _portable_own(self) -> dict[str, Any]:
-        return {"kind": "keep", "size": self.d, "keep": threshold(1 - Fraction(self._own_share))}
+        lie = Fraction(self.flip) * self.d / (self.d - 1)
+        return {"kind": "keep", "size": self.d, "keep": threshold(1 - lie)}
 
     def _own(self, values: Array, src: Source) -> Array:
         lie = bernoulli(src, self._own_share, len(values))

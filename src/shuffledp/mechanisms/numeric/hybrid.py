@@ -138,13 +138,9 @@ class Hybrid(GridMean, LocalBudget):
         return Category(self._window._outputs + 2, scratch=96)
 
     def _portable_law(self) -> dict[str, Any]:
-        bit, starts = {"kind": "keep", "size": 2, "keep": threshold(self._gain)}, [0, self._window._outputs]
-        return {
-            "kind": "one-of",
-            "cuts": [threshold(self.windows)],
-            "laws": [self._window._portable_law(), bit],
-            "starts": starts,
-        }
+        laws = [self._window._portable_law(), GRR(eps0=self.eps0, d=2)._portable_law()]
+        starts = [0, self._window._outputs]
+        return {"kind": "one-of", "cuts": [threshold(self.windows)], "laws": laws, "starts": starts}
 
     @property
     def _rounding(self) -> list[Any]:
