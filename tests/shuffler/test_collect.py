@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import shuffledp as sdp
 from reference.commands import refused, run
 from reference.sealed_field import LABELS, STARTS, Field, bad_rows, plan_of
+from shuffledp.protocol.portable import charge
 from shuffledp.shuffler import keys, opening, signed
 from shuffledp.shuffler.collect import Counts, collect
 from shuffledp.shuffler.released import Released
@@ -131,6 +133,18 @@ def test_worker_processes_count_the_same(field: Field, monkeypatch: pytest.Monke
     there, _, second = collected(field, folder, progress=lambda rows, all_: done.append(rows))
     assert here == there and done[-1] == 310
     assert first.estimate().value == pytest.approx(second.estimate().value)
+
+
+def test_the_law_of_the_clients_is_charged_for_all_who_were_reached(tmp_path: Path) -> None:
+    """Of a Poisson number of messages, some do not fit the slots; the plan asks 40 users, and 60 come."""
+    plan = replace(plan_of("pure-dump:poisson=2", users=40), users=40)
+    field = Field.make(tmp_path, plan)
+    _, _, collector = collected(field, field.release(field.reports(VALUES[:60])))
+    made, found = field.publication.portable, collector.plan
+    left = plan.delta - charge(plan, made, users=60, epsilon=found.epsilon)
+    assert found.epsilon >= sdp.amplify(plan.query.randomizer, n=40, delta=left).epsilon > plan.epsilon
+    assert found.epsilon >= field.publication.guarantee["epsilon"]
+    assert sdp.round_up(found.epsilon) in str(collector.statement())
 
 
 def test_a_batch_is_counted_once(field: Field) -> None:

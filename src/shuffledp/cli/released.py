@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 @click.option("--shuffler", required=True, metavar="FILE", help="The shuffler's public key, which signed the release.")
 @click.option("--publisher", metavar="FILE", help="The public key of the publisher; the analyst's own unless given.")
 @click.option("--statement", metavar="FILE", help="Write the signed statement, for 'shuffledp certify --verify'.")
-@click.option("--colluding", default="0", metavar="K", help="Users who may help the adversary: 500, or 5%.")
+@click.option(
+    "--colluding", default="0", metavar="K", help="In the statement: users who may help the adversary, 500 or 5%."
+)
 @state_option
 @engine_option
 @fit_option

@@ -14,8 +14,8 @@ missing, which is the number that a client with nothing but bad messages takes a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -24,10 +24,8 @@ from ..mechanisms.reports import Tally
 from ..protocol.collector import Collector
 from ..protocol.plan import Plan
 from .opening import Job, Opened, open_here, open_on_spark, sums_of
+from .publication import Publication, guarantee_of
 from .released import Released
-
-if TYPE_CHECKING:
-    from .publication import Publication
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,8 @@ def collect(
     session : that of Spark; the active one unless stated
 
     Nothing is counted unless every part has the bytes that the shuffler signed, and at least as many contributors as
-    the plan's guarantee needs can have sent proper reports.
+    the plan's guarantee needs can have sent proper reports.  The plan of the collector then states the guarantee of
+    what its clients run, which is charged for as many users as were reached, if these are more than planned.
     """
     if engine not in ("local", "spark"):
         raise ParameterError(f"engine must be 'local' or 'spark', got {engine!r:.40}; choose one of them.")
@@ -107,8 +106,15 @@ def collect(
     counts = Counts(released.manifest["contributors"], slots, found.real, found.blank, refused)
     _refuse_few(plan, counts)
     users = counts.users(plan)
+    _charge(plan, publication, max(users, *collector.batches.values(), 0))
     tally = Tally(found.counts, plan.query.randomizer.spec, users * plan.reports_per_user, None)
     return counts, collector.ingest_counts(released.manifest["batch"], users, tally)
+
+
+def _charge(plan: Plan, publication: Publication, users: int) -> None:
+    """Let the plan state the guarantee of what this many clients run, whose law costs some of delta."""
+    found = guarantee_of(plan, publication.portable, users=users)
+    vars(plan)["guarantee"] = replace(plan.guarantee, epsilon=max(plan.epsilon, found["epsilon"]))
 
 
 def _drop_surplus(plan: Plan, found: Opened, spare: int) -> None:

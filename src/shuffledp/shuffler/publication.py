@@ -93,12 +93,12 @@ def publish(
         "expires": _seconds("expires", expires, low=starts + 1, hint="it expires after it starts"),
         "dispose": _seconds("dispose", max(grace, 7 * 86400) if dispose is None else dispose, low=grace),
         "analyst": {"sealing": base64url(analyst.public_bytes_raw())},
-        "guarantee": _guarantee(plan, made),
+        "guarantee": guarantee_of(plan, made),
     }
     return signed.sign(CONTEXT, payload, key)
 
 
-def _guarantee(plan: Plan, made: Mapping[str, Any]) -> dict[str, Any]:
+def guarantee_of(plan: Plan, made: Mapping[str, Any], *, users: int = 0) -> dict[str, Any]:
     """At the plan's delta, of which the distance of the laws takes some, at an eps that is not below the result."""
     from ..accounting.amplification import amplify
 
@@ -107,7 +107,7 @@ def _guarantee(plan: Plan, made: Mapping[str, Any]) -> dict[str, Any]:
     if not math.isfinite(epsilon):
         raise ParameterError("a plan must have a finite eps to be published, got inf; raise users or delta.")
     while True:
-        spent = charge(plan, made, users=plan.users, epsilon=epsilon)
+        spent = charge(plan, made, users=max(plan.users, users), epsilon=epsilon)
         if spent > _SHARE * plan.delta:
             raise ParameterError(
                 f"the laws that clients run must cost at most {_SHARE:.0%} of delta, got {spent:.3g} of "
@@ -274,7 +274,7 @@ class Publication:
             raise ParameterError(
                 "portable of the publication must be the law of its plan, got another; publish it again."
             )
-        true, stated = _guarantee(plan, made), self.guarantee
+        true, stated = guarantee_of(plan, made), self.guarantee
         if stated["delta"] != true["delta"] or not stated["epsilon"] >= true["epsilon"]:
             raise ParameterError(
                 f"the guarantee of the publication must be eps = {true['epsilon']} at delta = {true['delta']:g}, got "
