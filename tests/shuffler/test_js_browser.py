@@ -171,7 +171,9 @@ def test_page(chromium: Any, site: Site, deployed: Deployed, tmp_path: Path) -> 
     page = tab.page
     page.wait_for_selector("#form:not([hidden])")
     assert page.text_content("#title") == "Fruit of the day"
-    assert "Verified." in page.text_content("#terms") and "at least 10 people" in page.text_content("#terms")
+    assert "The plan is verified." in page.text_content("#terms") and "at least 10 people" in page.text_content(
+        "#terms"
+    )
     page.click("text=pear")
     page.click("text=Send my answer")
     page.wait_for_function("document.getElementById('said').textContent === 'Your answer was sent.'")
@@ -181,10 +183,8 @@ def test_page(chromium: Any, site: Site, deployed: Deployed, tmp_path: Path) -> 
     page.wait_for_function("document.getElementById('said').textContent === '200 made-up answers were sent.'")
     messages = deployed.released()
     assert len(messages) == 201
-    site.files["answer.json"] = {"labels": LABELS, "shares": [0.5, 0.3, 0.2], "low": [0.4, 0.2, 0.1]} | {
-        "high": [0.6, 0.4, 0.3],
-        "users": 201,
-    }
+    collected = {"items": LABELS, "value": [0.5, 0.3, -0.01], "low": [0.4, 0.2, -0.1], "high": [0.6, 0.4, 0.1]}
+    site.files["answer.json"] = collected | {"users": 201}
     page.wait_for_selector("#answer:not([hidden])")
     assert page.text_content("#bars tr:first-child td:last-child") == "50.0 %"
     page.screenshot(path=str(tmp_path / "page.png"))
