@@ -26,9 +26,10 @@ function terms({ guarantee, minimum, starts, length, period, portable }) {
   const over = new Date(1000 * (starts + (period + 1) * length)).toLocaleTimeString();
   const bytes = 62 + portable.slots * (49 + portable.message_bytes);
   return (
-    `Verified. Your browser randomizes the answer, seals it to the analyst and sends ${bytes} bytes. Answers of at least ` +
-    `${minimum.toLocaleString()} people are shuffled before the analyst gets them: (${guarantee.epsilon}, ${guarantee.delta})-` +
-    `differential privacy, and ${guarantee.local_epsilon} if the shuffler fails. One answer counts until ${over}.`
+    `The plan is verified. Your browser randomizes the answer, seals it to the analyst and sends ${bytes} bytes. Answers of ` +
+    `at least ${minimum.toLocaleString()} people are shuffled before the analyst gets them: epsilon ${guarantee.epsilon} at ` +
+    `delta ${guarantee.delta.toExponential()}, and epsilon ${guarantee.local_epsilon} should the shuffler fail. ` +
+    `You can answer once until ${over}.`
   );
 }
 
@@ -57,30 +58,30 @@ async function crowd(settings, labels) {
   return `${CROWD} made-up answers were sent.`;
 }
 
-/** What `shuffledp collect --json` wrote to answer.json beside this page, once it is there. */
+function row(label, share, low, high, largest) {
+  const percent = (part) => `${(100 * Math.max(0, part)) / largest}%`;
+  const [line, bar, value, range] = ["tr", "div", "i", "b"].map((name) => document.createElement(name));
+  bar.className = "bar";
+  value.style.width = percent(share);
+  range.style.left = percent(low);
+  range.style.width = `calc(${percent(high)} - ${percent(low)})`;
+  bar.append(value, range);
+  for (const [content, name] of [[String(label), ""], [bar, "wide"], [`${(100 * share).toFixed(1)} %`, ""]]) {
+    const cell = Object.assign(document.createElement("td"), { className: name });
+    cell.append(content);
+    line.append(cell);
+  }
+  return line;
+}
+
+/** What `shuffledp collect --json` wrote to answer.json beside this page, once it is there and whole. */
 async function shown() {
   const response = await fetch("answer.json", { cache: "no-store" });
-  if (!response.ok) return false;
-  const { labels, shares, low, high, users } = await response.json();
+  const found = response.ok && (await response.json().catch(() => undefined));
+  if (!found) return false;
+  const { items, value, low, high, users } = found;
   const largest = Math.max(...high);
-  const percent = (share) => `${Math.max(0, (100 * share) / largest)}%`;
-  element("bars").replaceChildren(
-    ...labels.map((label, i) => {
-      const row = document.createElement("tr");
-      const bar = Object.assign(document.createElement("div"), { className: "bar" });
-      const [value, range] = [document.createElement("i"), document.createElement("b")];
-      value.style.width = percent(shares[i]);
-      range.style.left = percent(low[i]);
-      range.style.width = `calc(${percent(high[i])} - ${percent(low[i])})`;
-      bar.append(value, range);
-      for (const [content, name] of [[String(label), ""], [bar, "wide"], [`${(100 * shares[i]).toFixed(1)} %`, ""]]) {
-        const cell = Object.assign(document.createElement("td"), { className: name });
-        cell.append(content);
-        row.append(cell);
-      }
-      return row;
-    }),
-  );
+  element("bars").replaceChildren(...items.map((item, i) => row(item, value[i], low[i], high[i], largest)));
   element("from").textContent = `Estimated from ${users.toLocaleString()} randomized answers; lines are 95 % intervals.`;
   element("answer").hidden = false;
   return true;
