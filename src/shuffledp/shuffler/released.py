@@ -116,10 +116,8 @@ class Released:
 
     def sealed(self) -> Iterator[NDArray[np.uint8]]:
         """The sealed messages, some rows of bytes at a time."""
-        arrow, parquet = (
-            require(name, extra="shuffler", purpose="reading a released period")
-            for name in ("pyarrow", "pyarrow.parquet")
-        )
+        arrow = require("pyarrow", extra="shuffler", purpose="reading a released period")
+        parquet = require("pyarrow.parquet", extra="shuffler", purpose="reading a released period")
         size = self.manifest["sealed_bytes"]
         for path, part in zip(self.paths(), self.manifest["files"], strict=True):
             with parquet.ParquetFile(path) as file:
