@@ -80,7 +80,7 @@ class Body(NamedTuple):
 
     digest: bytes
     period: int
-    count: int
+    reports: int
 
 
 def pack(digest: bytes, period: int, reports: Sequence[Report]) -> bytes:
@@ -111,7 +111,7 @@ def read_header(raw: bytes) -> Body:
 def unpack(raw: bytes, *, report_bytes: int) -> list[Report]:
     """The reports of a body, where those of the plan have ``report_bytes`` bytes beside their id."""
     step = ID_BYTES + report_bytes
-    count = read_header(raw).count
+    count = read_header(raw).reports
     if not count or len(raw) != HEADER_BYTES + count * step:
         _refuse()
     return [
