@@ -312,6 +312,21 @@ def test_the_law_of_a_class_of_ones_own_is_not_guessed() -> None:
         portable(plan)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Stated(Otherwise):
+    """States its law."""
+
+    name = "stated"
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {"kind": "uniform", "size": self.d}
+
+
+def test_a_law_of_ones_own_is_run() -> None:
+    plan = _plan(Q.Histogram(column="x", labels=list("ab"), mechanism=Stated(eps0=1.0, d=3)))
+    assert portable(plan)["law"] == {"kind": "uniform", "size": 3}
+
+
 def test_the_page_shows_what_the_plan_gives() -> None:
     from reference.places import ROOT
 
