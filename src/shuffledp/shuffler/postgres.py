@@ -47,8 +47,8 @@ class PostgresStore(SqlStore):
             made.execute(f"SET {setting}")
         return made
 
-    def _broken(self) -> Sequence[Any]:
-        return [one for one in self._connections if one.closed]
+    def _broken(self, connection: Any) -> bool:
+        return bool(connection.closed)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:

@@ -115,18 +115,18 @@ class SqlStore(Store):
 
     @property
     def _connection(self) -> Any:
-        """One per thread; PostgreSQL says of a broken one that it is closed, and it is made anew."""
+        """One per thread, made anew once it is broken."""
         mine = self._local.__dict__.get("mine")
-        if mine in (broken := self._broken()):
-            self._connections = [one for one in self._connections if one not in broken]
-            mine = None
+        if mine is not None and self._broken(mine):
+            self._connections.remove(mine)
+            self._local.mine = mine = None
         if mine is None:
             self._local.mine = mine = self._connect()
             self._connections.append(mine)
         return mine
 
-    def _broken(self) -> Sequence[Any]:
-        return ()
+    def _broken(self, connection: Any) -> bool:
+        return False
 
     def shut(self) -> None:
         """As the contract says."""
