@@ -61,9 +61,10 @@ test-web: $(WEB_STAMP)
 	$(BIN)/python -m pytest -q -m web tests/web
 
 # The service on SQLite and on Debian's PostgreSQL, which must be installed (apt-get install postgresql), killed at
-# random points; a test that is skipped has failed.  SLOW= runs the long ones too.
+# random points, and the JavaScript client in Node 20 and Chromium; a test that is skipped has failed.  SLOW= runs the
+# long ones too.
 SLOW ?= and not slow
-test-shuffler: $(STAMP)
+test-shuffler: $(WEB_STAMP)
 	$(BIN)/python -m pytest -q -m "shuffler $(SLOW)" tests/shuffler
 
 test-pythons:

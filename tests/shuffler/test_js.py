@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -17,7 +18,9 @@ import pandas as pd
 import pytest
 
 import shuffledp as sdp
+from handbook.blocks import blocks
 from reference.deployed import CLIENT, MANY, Deployed
+from reference.places import ROOT
 from shuffledp.shuffler.ohttp_keys import rotate
 
 pytestmark = pytest.mark.shuffler
@@ -126,9 +129,37 @@ def test_two_processes_make_one_report(deployed: Deployed, tmp_path: Path) -> No
     assert len(deployed.released()) == 10
 
 
-def test_it_runs_on_node_alone() -> None:
-    """No package, no environment."""
-    code = "import('./src/index.js').then((m) => console.log(Object.keys(m).sort().join()))"
+def node(code: str, folder: Path = CLIENT) -> str:
+    """What a module prints, without an environment."""
+    program = ["node", "--input-type=module", "-e", code]
     empty = {"PATH": os.environ["PATH"]}
-    done = subprocess.run(["node", "-e", code], cwd=CLIENT, capture_output=True, text=True, env=empty, timeout=30)
-    assert done.stdout.strip() == "BrowserStorage,Client,MemoryStorage,Refusal", done.stderr
+    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, env=empty, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_it_runs_on_node_alone() -> None:
+    """No package, no environment; and without WebCrypto's curves it says so, as on a page that is not secure."""
+    names = node("const m = await import('./src/index.js'); console.log(Object.keys(m).sort().join());")
+    assert names == "BrowserStorage,Client,MemoryStorage,Refusal"
+    insecure = """
+        Object.defineProperty(globalThis, "crypto", { value: { getRandomValues() {} } });
+        const { Client, MemoryStorage } = await import("./src/index.js");
+        const settings = { service: "https://s.example", storage: new MemoryStorage(), fetch() { throw new Error(); } };
+        const client = new Client({ ...settings, publishers: ["ed25519 " + "A".repeat(43)] });
+        await client.report("fruit", 1).catch((error) => console.log(error.message));
+    """
+    assert node(insecure) == "The platform must offer Ed25519; update the browser, and serve the page over https."
+
+
+def test_the_documented_program_runs(deployed: Deployed, tmp_path: Path) -> None:
+    """The example for Node of docs/shuffler/javascript.md, with this service and publisher."""
+    page = (ROOT / "docs" / "shuffler" / "javascript.md").read_text("utf-8")
+    found = [block.code for block in blocks(page) if block.kind == "js"]
+    code = next(one for one in found if "FileStorage" in one)
+    code = code.replace("https://shuffler.example", deployed.address).replace("./clients/js", CLIENT.as_uri())
+    code = re.sub(r'"ed25519 [^"]+"', json.dumps(deployed.publisher), code)
+    assert "status: 'sent'" in node(code, tmp_path)
+    assert "status: 'already sent'" in node(code, tmp_path)
+    for one in found:  # the others are for browsers: they must at least parse
+        subprocess.run(["node", "--input-type=module", "--check"], input=one, text=True, check=True, timeout=30)

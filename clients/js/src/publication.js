@@ -10,16 +10,18 @@ const { subtle } = globalThis.crypto;
  * @returns {Promise<Map<string, CryptoKey>>}
  */
 export async function pinned(publishers) {
-  const lines = Array.isArray(publishers) ? publishers : [];
   const keys = new Map();
-  await attempt("setting", "publishers must be lines 'ed25519 <base64url>'; copy the publisher's signing.pub.", async () => {
-    for (const line of lines) {
-      const [, key] = line.trim().match(/^ed25519\s+(\S+)$/);
-      const bytes = fromBase64(key);
+  for (const line of Array.isArray(publishers) ? publishers : []) {
+    const bytes = await attempt("setting", "publishers must be lines 'ed25519 <base64url>'; copy the publisher's signing.pub.", () => {
+      const found = fromBase64(line.trim().match(/^ed25519\s+(\S+)$/)[1]);
+      if (found.length !== 32) throw new RangeError("not a key");
+      return found;
+    });
+    await attempt("setting", "The platform must offer Ed25519; update the browser, and serve the page over https.", async () => {
       const id = toHex(new Uint8Array(await subtle.digest("SHA-256", bytes))).slice(0, 16);
       keys.set(id, await subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]));
-    }
-  });
+    });
+  }
   if (!keys.size) throw new Refusal("setting", "publishers must name at least one public key; copy the publisher's signing.pub.");
   return keys;
 }

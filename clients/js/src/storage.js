@@ -29,6 +29,9 @@ export class BrowserStorage {
       request.onupgradeneeded = () => request.result.createObjectStore("values");
       request.onsuccess = () => resolve(request.result);
       request.onerror = () => reject(request.error);
+    }).catch((error) => {
+      this.#opened = undefined; // another attempt may go well
+      throw error;
     });
   }
 
