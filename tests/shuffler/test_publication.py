@@ -284,6 +284,15 @@ def test_keys_are_made_once_and_private(tmp_path: Path) -> None:
     ]
 
 
+def test_a_key_whose_public_half_was_not_written_is_finished(tmp_path: Path) -> None:
+    path = keys.generate(tmp_path, "signing")
+    before, line = path.read_bytes(), (tmp_path / "signing.pub").read_text()
+    (tmp_path / "signing.pub").unlink()
+    keys.generate(tmp_path, "signing")
+    assert (path.read_bytes(), (tmp_path / "signing.pub").read_text()) == (before, line)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["signing.key", "signing.pub"]
+
+
 def test_trusted_keys_of_a_folder_a_file_a_line_and_a_key_are_the_same(tmp_path: Path) -> None:
     (tmp_path / "publisher.pub").write_text(keys.line(PUBLISHER.public_key()))
     ways = [tmp_path, tmp_path / "publisher.pub", [keys.line(PUBLISHER.public_key())], [PUBLISHER.public_key()]]
