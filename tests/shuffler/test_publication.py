@@ -41,6 +41,7 @@ def plan(mechanism: str = "grr:eps0=2", **more: Any) -> sdp.Plan:
     return sdp.Plan(query=fruit, **{"users": 10_000, "delta": 1e-6, "name": "fruit", **more})
 
 
+@cache
 def made(**more: Any) -> dict[str, Any]:
     return publish(plan(), PUBLISHER, ANALYST.public_key(), **{**TIMES, **more})
 
