@@ -24,7 +24,7 @@ from . import bhttp, ohttp
 from .home import Home, Plans
 from .intake import Committer, RefusedError, checked
 from .ohttp_keys import Keys
-from .release import due, release
+from .release import due, release, sweep
 from .sealing import MEDIA_TYPE, MOST_BYTES
 from .store import RELEASED, Held, StoreUnavailableError
 
@@ -223,7 +223,7 @@ class Service:
             return
         self._plans, self._keys = self.home.plans(), Keys.load(self.home.ohttp)
         self.store.forget(key.number for key in self._keys.accepted.values())
-        self._seen = seen
+        self._seen, self._untidy = seen, True
         if self._plans.problems != self._said:
             self._said = self._plans.problems
             for problem in self._plans.problems:
@@ -233,22 +233,16 @@ class Service:
     def release_due(self) -> list[Path]:
         """Release or discard every period whose time has come, and name the batches."""
         made = []
+        place: dict[str, Any] = {"outbox": self.home.outbox, "owner": self.home.config["owner"]}
         self._held = self.store.held()
         for held in self._held if self._releases else ():
+            sweep(held, **place)
             found = self._plans.find(held.place[0])
             todo = found and due(held, found[0], withdrawn=found[1], now=self._clock())
             if not found or not todo:
                 continue
-            told = {"plan": held.place[0].hex()[:12], "period": held.place[1], "contributors": held.contributors}
             if todo == RELEASED:
-                path = release(
-                    self.store,
-                    held,
-                    found[0],
-                    outbox=self.home.outbox,
-                    owner=self.home.config["owner"],
-                    sign=self.home.sign,
-                )
+                path = release(self.store, held, found[0], sign=self.home.sign, **place)
                 if path is None:
                     continue
                 made.append(path)
@@ -256,7 +250,7 @@ class Service:
                 self.store.finish(held.place, todo)
             self._untidy = True
             self.metrics["periods_total", todo] += 1
-            log(todo, **told)
+            log(todo, plan=held.place[0].hex()[:12], period=held.place[1], contributors=held.contributors)
         if self._untidy:
             self._untidy = not self.store.tidy()
         return made
