@@ -41,7 +41,9 @@ _PREFLIGHT = [
     (b"access-control-allow-headers", b"content-type"),
     (b"access-control-max-age", b"86400"),
 ]
-Scope, Receive, Send = Mapping[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
 Answer = tuple[int, bytes, bytes]  # status, content type, content
 
 
@@ -64,7 +66,8 @@ class Service:
         self.store = home.open_store()
         self.metrics: Counter[tuple[str, ...]] = Counter()
         self._committer = Committer(self.store, self.metrics)
-        self._plans, self._keys, self._seen = Plans(), Keys.load(home.ohttp), ()
+        self._plans, self._keys = Plans(), Keys.load(home.ohttp)
+        self._seen: tuple[object, ...] = ()
         self._held: list[Held] = []
         self._said: tuple[object, ...] = ()
         self._failed, self._untidy, self._end = "", False, threading.Event()
