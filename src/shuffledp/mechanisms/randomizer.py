@@ -110,8 +110,8 @@ class Randomizer(Mechanism):
     def _portable_law(self) -> dict[str, Any]:
         """Its law in whole numbers, for clients in every language (randomness/program.py, docs/shuffler/laws.md).
 
-        Thresholds are those of the probabilities that :meth:`_randomize` uses, taken as the exact numbers that floats
-        are.  Beside a fixed law of messages, ``poisson`` may be the mean of their number.
+        Every probability is right to a relative 2^-50, as accounting takes it to be, and rounded down to a multiple of
+        2^-128.  In place of the thresholds for a number of messages, ``poisson`` may be its mean.
         """
         options = "grr, subset or pure-dump on listed options"
         instead = "window, binomial or poisson-sum" if self._number_range else options

@@ -17,7 +17,8 @@ from ..mechanisms.codecs import Category, Codec
 from ..mechanisms.record_codecs import Records, Tuples
 from ..mechanisms.row_codecs import Digits, Members, PackedBits
 from ..randomness.poisson import poisson_cuts
-from ..randomness.program import ONE, draw, draw_rows, encoded_bytes
+from ..randomness.program import draw, draw_rows, encoded_bytes
+from ..randomness.thresholds import ONE
 from .plan import Plan
 
 __all__ = ["charge", "draw", "draw_rows", "portable", "tau"]
@@ -92,7 +93,8 @@ def charge(plan: Plan, made: Node, *, users: int, epsilon: float) -> float:
 
 def _counted(plan: Plan, mean: Fraction) -> tuple[int, list[str], Fraction]:
     """The number of dummies, cut off where all users together lose too little of delta to matter."""
-    odds = 1 + Fraction(math.exp(min(plan.epsilon, 700.0)))
+    stated = float(plan.to_dict()["guarantee"]["epsilon"])  # as in the file, so that it is the same in every version
+    odds = 1 + Fraction(math.exp(min(stated, 700.0)))
     return poisson_cuts(mean, _SHARE * Fraction(plan.delta) / (odds * plan.users * plan.reports_per_user))
 
 

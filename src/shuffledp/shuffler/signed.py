@@ -59,8 +59,9 @@ def open_(context: str, envelope: object, trusted: Mapping[str, Ed25519PublicKey
             f"a {kind} must be signed by a key that is trusted, got one of {envelope['key']!r:.40}; add its .pub file "
             "if you know whose it is."
         )
+    raw = _bytes(context, envelope["payload"])
     try:
-        key.verify(unbase64url(envelope["signature"]), _bytes(context, envelope["payload"]))
+        key.verify(unbase64url(envelope["signature"]), raw)
     except (InvalidSignature, ValueError):
         raise ParameterError(
             f"a {kind} must have the signature of its text, got one that does not fit; fetch it again."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, bernoulli, pick, words
+from ...randomness.thresholds import chance_of
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..free_setting import FreeSetting
@@ -221,8 +220,8 @@ class Hadamard(Options):
         return Category(self.outputs)
 
     def _portable_law(self) -> dict[str, Any]:
-        lie = Fraction(min(1.0, self.outputs * self._other))
-        return {"kind": "hadamard", "outputs": self.outputs, "block": self.block, "keep": threshold(1 - lie)}
+        own = chance_of(1.0 / self._gain, self.outputs * self._other)
+        return {"kind": "hadamard", "outputs": self.outputs, "block": self.block, "keep": own}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         """A uniform output with probability K/Omega, else a uniform element of C_x, from the same random word."""

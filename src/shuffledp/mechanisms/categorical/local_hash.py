@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
+from ...randomness.thresholds import chance_of
 from ..frequency import FrequencyOracle
 from ..parameters import Free, whole
 from ..row_codecs import Digits
@@ -150,8 +149,8 @@ class LocalHash(FrequencyOracle):
         return wrapped(a + b, self.l)
 
     def _portable_law(self) -> dict[str, Any]:
-        lie = Fraction(min(1.0, self.l * self._miss))
-        return {"kind": "hash", "buckets": self.l, "bits": self._bits, "keep": threshold(1 - lie)}
+        own = chance_of(self.beta, self.l * self._miss)
+        return {"kind": "hash", "buckets": self.l, "bits": self._bits, "keep": own}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         n, k = len(values), self._bits

@@ -15,8 +15,8 @@ from ...numerics.counts import UNLIMITED, Count, Distribution, edges, grid
 from ...numerics.family import Family
 from ...numerics.mixture import MixtureSet, Piece
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, Side
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
+from ...randomness.thresholds import threshold
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real
 from .base import Rates
@@ -118,7 +118,8 @@ class MixDump(Dump):
 
     @property
     def _portable_own(self) -> dict[str, Any]:
-        return {"kind": "keep", "size": self.d, "keep": threshold(1 - Fraction(self._own_share))}
+        lie = Fraction(self.flip) * self.d / (self.d - 1)
+        return {"kind": "keep", "size": self.d, "keep": threshold(1 - lie)}
 
     def _own(self, values: Array, src: Source) -> Array:
         lie = bernoulli(src, self._own_share, len(values))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import numpy as np
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, below, bernoulli
+from ...randomness.thresholds import chance_of
 from ..codecs import Category
 from ..two_level import MIRRORED, law, pair
 from .cube import Cube
@@ -87,7 +86,7 @@ class Harmony(Cube):
         return Category(2 * self.dim, scratch=96)
 
     def _portable_law(self) -> dict[str, Any]:
-        sign = {"kind": "keep", "size": 2, "keep": threshold(1 - 2 * Fraction(self._flip))}
+        sign = {"kind": "keep", "size": 2, "keep": chance_of(self.beta, 2.0 * self._flip)}
         return {"kind": "coordinate", "size": self.dim, "step": 2, "law": sign}
 
     def _randomize(self, values: Array, src: Source) -> Array:

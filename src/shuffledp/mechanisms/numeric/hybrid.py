@@ -11,8 +11,8 @@ import numpy as np
 
 from ...numerics.family import Family, PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, bernoulli
+from ...randomness.thresholds import threshold
 from ..base import Mechanism
 from ..categorical.grr import GRR
 from ..codecs import Category
@@ -138,13 +138,9 @@ class Hybrid(GridMean, LocalBudget):
         return Category(self._window._outputs + 2, scratch=96)
 
     def _portable_law(self) -> dict[str, Any]:
-        bit, starts = {"kind": "keep", "size": 2, "keep": threshold(self._gain)}, [0, self._window._outputs]
-        return {
-            "kind": "one-of",
-            "cuts": [threshold(self.windows)],
-            "laws": [self._window._portable_law(), bit],
-            "starts": starts,
-        }
+        laws = [self._window._portable_law(), GRR(eps0=self.eps0, d=2)._portable_law()]
+        starts = [0, self._window._outputs]
+        return {"kind": "one-of", "cuts": [threshold(self.windows)], "laws": laws, "starts": starts}
 
     @property
     def _rounding(self) -> list[Any]:

@@ -16,8 +16,8 @@ from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, below, bernoulli, words
+from ...randomness.thresholds import chance_of
 from ..codecs import Category
 from ..frequency import FrequencyOracle
 from ..parameters import whole
@@ -155,7 +155,7 @@ class PCKVGRR(FrequencyOracle):
         return key_values(values, self.d)
 
     def _portable_law(self) -> dict[str, Any]:
-        return {"kind": "keep", "size": self._symbols, "keep": threshold(1 - Fraction(self._symbols * self._unit))}
+        return {"kind": "keep", "size": self._symbols, "keep": chance_of(self.beta, self._symbols * self._unit)}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         size = len(values)

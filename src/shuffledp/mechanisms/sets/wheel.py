@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
+from ...randomness.thresholds import chance_of
 from ..frequency import FixedSets
 from ..laws import independent
 from ..parameters import Free, real, whole
@@ -184,12 +184,14 @@ class Wheel(FixedSets):
     # -- running it -------------------------------------------------------------------------------------------
 
     def _portable_law(self) -> dict[str, Any]:
+        off = float(1 - self._covered) * math.exp(-self.eps0)
+        shares = (share * self._on for share in (float(self._covered), off))
         return {
             "kind": "wheel",
             "points": self._points,
             "width": self._width,
             "terms": self._terms,
-            "on": threshold(min(1.0, float(self._covered) * self._on)),
+            "on": chance_of(*shares),
         }
 
     def _randomize(self, values: Array, src: Source) -> Array:
