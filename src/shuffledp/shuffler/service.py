@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from . import bhttp, ohttp
 from .home import Home, Plans
 from .intake import Committer, RefusedError, checked
 from .ohttp_keys import Keys
-from .release import due, release
+from .release import due, release, sweep
 from .sealing import MEDIA_TYPE, MOST_BYTES
 from .store import RELEASED, Held, StoreUnavailableError
 
@@ -33,7 +34,8 @@ _PATIENCE, _TICK = 30, 1.0
 #: Bytes of a sealed request beyond those of its body, and the multiple to which its answer is padded.
 _AROUND, _PADDED = 1024, 256
 _RETRY, _MOST_CONNECTIONS = 5, 2048
-_JSON = b"application/json"
+_JSON, _SEALED = b"application/json", ohttp.RESPONSE.encode()
+_UNKEPT = [(b"cache-control", b"no-store")]
 _CORS = [(b"access-control-allow-origin", b"*")]
 _PREFLIGHT = [
     *_CORS,
@@ -41,7 +43,9 @@ _PREFLIGHT = [
     (b"access-control-allow-headers", b"content-type"),
     (b"access-control-max-age", b"86400"),
 ]
-Scope, Receive, Send = Mapping[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
 Answer = tuple[int, bytes, bytes]  # status, content type, content
 
 
@@ -64,7 +68,8 @@ class Service:
         self.store = home.open_store()
         self.metrics: Counter[tuple[str, ...]] = Counter()
         self._committer = Committer(self.store, self.metrics)
-        self._plans, self._keys, self._seen = Plans(), Keys.load(home.ohttp), ()
+        self._plans, self._keys = Plans(), Keys.load(home.ohttp)
+        self._seen: tuple[object, ...] = ()
         self._held: list[Held] = []
         self._said: tuple[object, ...] = ()
         self._failed, self._untidy, self._end = "", False, threading.Event()
@@ -104,8 +109,11 @@ class Service:
             log("internal error", kind=type(error).__name__)
             status, kind, content = 500, _JSON, _sentence("the service failed; send the same report again later.")
         self.metrics["requests_total", path if path in self._posts or path in self._gets else "", str(status)] += 1
-        headers = [(b"content-type", kind), (b"content-length", b"%d" % len(content)), (b"cache-control", b"no-store")]
-        headers += _PREFLIGHT if method == "OPTIONS" else _CORS
+        headers = [(b"content-type", kind), (b"content-length", b"%d" % len(content))]
+        if method != "POST":
+            headers += [*_UNKEPT, *(_PREFLIGHT if method == "OPTIONS" else _CORS)]
+        elif any(name == b"origin" for name, _ in scope["headers"]):  # every header costs
+            headers += _CORS
         if status == 503:
             headers.append((b"retry-after", b"%d" % _RETRY))
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -155,11 +163,7 @@ class Service:
             status, kind, content = _refusal(error)
         except StoreUnavailableError as error:
             status, kind, content = 503, _JSON, _sentence(str(error))
-        fields: bhttp.Fields = ((b"content-type", kind),)
-        if status == 503:
-            fields += ((b"retry-after", b"%d" % _RETRY),)
-        answer = bhttp.Response(status=status, fields=fields, content=content).encode()
-        return 200, ohttp.RESPONSE.encode(), exchange.seal_answer(answer + bytes(-len(answer) % _PADDED))
+        return 200, _SEALED, exchange.seal_answer(_padded(status, kind, content))
 
     async def _inner(self, raw: bytes, seen: tuple[int, bytes]) -> Answer:
         try:
@@ -223,7 +227,7 @@ class Service:
             return
         self._plans, self._keys = self.home.plans(), Keys.load(self.home.ohttp)
         self.store.forget(key.number for key in self._keys.accepted.values())
-        self._seen = seen
+        self._seen, self._untidy = seen, True
         if self._plans.problems != self._said:
             self._said = self._plans.problems
             for problem in self._plans.problems:
@@ -233,22 +237,16 @@ class Service:
     def release_due(self) -> list[Path]:
         """Release or discard every period whose time has come, and name the batches."""
         made = []
+        place: dict[str, Any] = {"outbox": self.home.outbox, "owner": self.home.config["owner"]}
         self._held = self.store.held()
         for held in self._held if self._releases else ():
+            sweep(held, **place)
             found = self._plans.find(held.place[0])
             todo = found and due(held, found[0], withdrawn=found[1], now=self._clock())
             if not found or not todo:
                 continue
-            told = {"plan": held.place[0].hex()[:12], "period": held.place[1], "contributors": held.contributors}
             if todo == RELEASED:
-                path = release(
-                    self.store,
-                    held,
-                    found[0],
-                    outbox=self.home.outbox,
-                    owner=self.home.config["owner"],
-                    sign=self.home.sign,
-                )
+                path = release(self.store, held, found[0], sign=self.home.sign, **place)
                 if path is None:
                     continue
                 made.append(path)
@@ -256,10 +254,20 @@ class Service:
                 self.store.finish(held.place, todo)
             self._untidy = True
             self.metrics["periods_total", todo] += 1
-            log(todo, **told)
+            log(todo, plan=held.place[0].hex()[:12], period=held.place[1], contributors=held.contributors)
         if self._untidy:
             self._untidy = not self.store.tidy()
         return made
+
+
+@lru_cache(maxsize=1024)
+def _padded(status: int, kind: bytes, content: bytes) -> bytes:
+    """An answer as binary HTTP, so long that a relay does not learn from its length what it says."""
+    fields: bhttp.Fields = ((b"content-type", kind),)
+    if status == 503:
+        fields += ((b"retry-after", b"%d" % _RETRY),)
+    answer = bhttp.Response(status=status, fields=fields, content=content).encode()
+    return answer + bytes(-len(answer) % _PADDED)
 
 
 def _need_type(given: bytes, wanted: str) -> None:
