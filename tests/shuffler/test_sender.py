@@ -119,7 +119,12 @@ def shuffler(field: Field) -> Iterator[Shuffler]:
 
 def sender(field: Field, shuffler: Any, *, now: float = NOW, folder: str = "client", **more: Any) -> Sender:
     return Sender(
-        field.folder / folder, publishers=field.analysts, service=shuffler.address, clock=lambda: now, timeout=5, **more
+        field.folder / folder,
+        publishers=[field.folder / "analyst/signing.pub"],
+        service=shuffler.address,
+        clock=lambda: now,
+        timeout=5,
+        **more,
     )
 
 
@@ -307,13 +312,13 @@ def test_without_a_place_to_remember_nothing_is_sent(field: Field, shuffler: Shu
         ({"service": None}, "service must be an address"),
         ({"relay": "http://relay.example"}, "relay must be an address"),
         ({"relay": "https://relay.example", "plain": True}, "plain must be left out"),
-        ({"publishers": {}}, "publishers must hold at least one public key"),
+        ({"publishers": []}, "publishers must hold at least one public key"),
     ],
     ids=str,
 )
 def test_bad_settings_are_refused(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     with pytest.raises(sdp.ParameterError, match=said):
-        Sender(tmp_path, **{"publishers": {"x": 1}, "service": "https://shuffler.example", **given})
+        Sender(tmp_path, **{"publishers": ["ed25519 " + 43 * "A"], "service": "https://shuffler.example", **given})
 
 
 def test_redirections_and_nonsense_are_not_followed(field: Field, shuffler: Shuffler) -> None:

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from http.client import HTTPException
 from typing import Any
@@ -24,6 +24,7 @@ from ..errors import ParameterError, ShuffleDPError
 from ..randomness.program import draw_rows
 from . import bhttp, ohttp
 from .kept import Kept, Record
+from .keys import trusted
 from .publication import Publication, read_withdrawal
 from .sealing import ID_BYTES, MEDIA_TYPE, Report, pack, seal
 
@@ -43,7 +44,7 @@ class Sender:
     Parameters
     ----------
     folder : where to remember what was drawn and sent; of this user alone, and never restored from a backup
-    publishers : the public keys of publishers by their ids, as :func:`shuffledp.shuffler.keys.trusted` reads them
+    publishers : whose plans are answered: a folder of .pub files, or a list of such files, or of their lines
     service : address of the shuffler, https://... (http:// on this machine only)
     relay : address of an Oblivious HTTP relay that forwards to the shuffler's /ohttp; the shuffler then sees no address
     mirror : where /plans and /ohttp-keys are read, if not from the service itself: one address that is the same for
@@ -62,7 +63,7 @@ class Sender:
         self,
         folder: str | os.PathLike[str],
         *,
-        publishers: Mapping[str, Any],
+        publishers: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         service: str,
         relay: str | None = None,
         mirror: str | None = None,
@@ -70,14 +71,15 @@ class Sender:
         timeout: float = 30.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if not publishers:
+        self._publishers = trusted(publishers)
+        if not self._publishers:
             raise ParameterError("publishers must hold at least one public key, got none; pass those you trust.")
         if plain and relay:
             raise ParameterError("plain must be left out with a relay, which forwards Oblivious HTTP only.")
         self._service = _address("service", service)
         self._target = _address("relay", relay) if relay else self._service + ("/reports" if plain else "/ohttp")
         self._mirror = _address("mirror", mirror) if mirror else self._service
-        self._publishers, self._plain, self._timeout, self._clock = publishers, plain, timeout, clock
+        self._plain, self._timeout, self._clock = plain, timeout, clock
         self._kept = Kept(folder)
         self._opener: OpenerDirector = build_opener(_NoRedirect)
         self.refused: list[str] = []
