@@ -273,9 +273,9 @@ def test_publications_that_are_not_trusted_are_not_answered(field: Field, shuffl
     refuses(sender(field, shuffler, now=STARTS + 100 * LENGTH), field.envelope, "must not have expired")
     newer = Field.make(field.folder, plan_of("pure-dump:messages=2"), serial=2)
     one.admitted(newer.envelope)
-    refuses(sender(field, shuffler), field.envelope, "must be the newest that was seen, serial 2")
+    refuses(sender(field, shuffler), field.envelope, "must be the newest, serial 2, got 1")
     other = Field.make(field.folder, plan_of("pure-dump:messages=3"), serial=2)
-    refuses(one, other.envelope, "or another plan")
+    refuses(one, other.envelope, "serial 2 of 'pages' must be one plan, got another")
     shuffler.publications = [field.envelope, newer.envelope, stranger.envelope]
     assert [found.serial for found in one.publications()] == [2] and len(one.refused) == 2
     key = keys.signing(field.folder / "analyst/signing.key")
@@ -293,6 +293,8 @@ def test_without_a_place_to_remember_nothing_is_sent(field: Field, shuffler: Shu
     one = sender(field, shuffler)
     (field.folder / "client" / f"{field.publication.digest[:32]}-2.json").write_text('{"version": 1}')
     refuses(one, field.envelope, "kept report")
+    (field.folder / "client/publications.json").write_text("[]")
+    refuses(one, field.envelope, "a seen plan must be")
     two = sender(field, shuffler, folder="no links")
 
     def no_links(*args: object) -> None:

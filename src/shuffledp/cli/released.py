@@ -8,20 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import collect as shared
 from . import options
 from .base import distinct, main, prepared, say, wrote
-from .collect import (
-    engine_option,
-    fit_option,
-    plot_option,
-    report_option,
-    rows_per_second,
-    show_answer,
-    shown_options,
-    state_option,
-    table_option,
-    viewed,
-)
+from .collect import rows_per_second, show_answer, viewed
 
 if TYPE_CHECKING:
     from ..protocol.collector import Collector
@@ -38,13 +28,13 @@ if TYPE_CHECKING:
 @click.option("--publisher", metavar="FILE", help="The public key of the publisher; the analyst's own unless given.")
 @click.option("--statement", metavar="FILE", help="Write the signed statement, for 'shuffledp certify --verify'.")
 @click.option("--colluding", default="0", metavar="K", help="In the statement: who may help the adversary, 500 or 5%.")
-@state_option
-@engine_option
-@fit_option
-@shown_options
-@plot_option
-@report_option
-@table_option
+@shared.state_option
+@shared.engine_option
+@shared.fit_option
+@shared.shown_options
+@shared.plot_option
+@shared.report_option
+@shared.table_option
 @options.as_json
 def collect(
     released: tuple[str, ...],

@@ -140,7 +140,7 @@ class Released:
                     raw = np.frombuffer(rows.buffers()[1], np.uint8, len(rows) * size, rows.offset * size)
                     yield raw.reshape(len(rows), size)
 
-    def distinct(self) -> Iterator[tuple[NDArray[np.uint8], int]]:
+    def distinct(self) -> Iterator[tuple[list[bytes], int]]:
         """The sealed messages without copies, and how many rows were copies of earlier ones.
 
         Copies are equal in all their bytes: whoever changes one makes it unreadable.  Eight bytes of each (of the
@@ -155,7 +155,7 @@ class Released:
                 row = rows[i].tobytes()
                 keep[i] = row not in seen
                 seen.add(row)
-            yield rows[keep], int(len(rows) - keep.sum())
+            yield [row.tobytes() for row in rows[keep]], int(len(rows) - keep.sum())
 
 
 def _is(pattern: re.Pattern[str], value: object) -> bool:
