@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -39,10 +38,6 @@ class Cluster:
     def stop(self, mode: str = "fast") -> None:
         self._run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
 
-    def crash(self) -> None:
-        """Kill the postmaster, as a power failure would; the system's own caches stay."""
-        os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
-
     def database(self) -> str:
         """The address of a new empty database."""
         self._databases += 1
@@ -54,5 +49,6 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop("immediate")
+        if (self.data / "postmaster.pid").exists():
+            self.stop("immediate")
         shutil.rmtree(self.folder, ignore_errors=True)

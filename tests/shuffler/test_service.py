@@ -24,6 +24,11 @@ TYPE = {"content-type": sealing.MEDIA_TYPE}
 OHTTP = {"content-type": ohttp.REQUEST}
 
 
+@pytest.fixture
+def world(address: str, tmp_path: Path) -> World:
+    return World(tmp_path / "shuffler", store=address)
+
+
 class Asked:
     """A service and a client of it on one loop; time stands still, and periods are released when a test says so."""
 
@@ -250,7 +255,7 @@ def test_replays_and_altered_requests(world: World, clock: Clock) -> None:
         assert answer.status_code == 400 and answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["type"].endswith("#ohttp-key")
         with ask.service.store.transaction() as run:  # type: ignore[attr-defined]
-            assert run("SELECT COUNT(*) FROM seen").fetchone()[0] == 0
+            assert run("SELECT COUNT(*) FROM keys").fetchone()[0] == 0
         (held,) = ask.service.store.held()
         assert held.refused == {"replayed": 6}
 

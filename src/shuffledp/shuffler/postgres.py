@@ -88,10 +88,9 @@ class PostgresStore(SqlStore):
         sql = f"INSERT INTO {table} SELECT * FROM unnest(?::bytea[], ?::bytea[]) ON CONFLICT DO NOTHING"
         return int(run(sql, rows).rowcount)
 
-    def _insert_seen(self, run: Run, rows: Sequence[tuple[int, bytes]]) -> set[tuple[int, bytes]]:
-        sql = "INSERT INTO seen SELECT * FROM unnest(?::bigint[], ?::bytea[]) ON CONFLICT DO NOTHING RETURNING key, enc"
-        found = run(sql, ([key for key, _ in rows], [enc for _, enc in rows])).fetchall()
-        return {(key, bytes(enc)) for key, enc in found}
+    def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
+        sql = f"INSERT INTO {table} SELECT * FROM unnest(?::bytea[]) ON CONFLICT DO NOTHING RETURNING enc"
+        return {bytes(enc) for (enc,) in run(sql, (list(encs),)).fetchall()}
 
     def messages(self, place: Place) -> Iterator[bytes]:
         """As the contract says."""

@@ -9,6 +9,7 @@ so that there is no second batch, not even if the first was taken away before th
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -49,8 +50,7 @@ def due(held: Held, publication: Published, *, withdrawn: bool, now: float) -> s
 
 def release(store: Store, held: Held, publication: Published, *, outbox: Path, owner: str, sign: Sign) -> Path | None:
     """Write a batch and erase its reports; None if another shuffler has it in hand."""
-    final = outbox / f"{held.place[0].hex()[:12]}-{held.place[1]}"
-    hidden = final.with_name(f".tmp-{final.name}")
+    final, hidden = _places(outbox, held)
     with alone_in(outbox), store.alone(held.place) as alone:
         if not alone:
             return None
@@ -62,9 +62,10 @@ def release(store: Store, held: Held, publication: Published, *, outbox: Path, o
             except BaseException:
                 shutil.rmtree(hidden, ignore_errors=True)
                 raise
+            # if this fails, the hidden directory stays: the store may have noted it all the same
             store.ready(held.place)
         elif held.state != READY or held.owner != owner:
-            return None
+            return None  # another has it, or had it
         if hidden.exists():
             if final.exists():
                 raise ShuffleDPError(
@@ -74,6 +75,18 @@ def release(store: Store, held: Held, publication: Published, *, outbox: Path, o
             sync_folder(outbox)
         store.finish(held.place, RELEASED)
     return final
+
+
+def sweep(held: Held, *, outbox: Path, owner: str) -> None:
+    """Throw away what was written of a batch that another shuffler has taken over."""
+    if held.state in (READY, RELEASED, DISCARDED) and held.owner != owner:
+        shutil.rmtree(_places(outbox, held)[1], ignore_errors=True)
+
+
+def _places(outbox: Path, held: Held) -> tuple[Path, Path]:
+    """Where a batch will be, and where it is written."""
+    name = f"{held.place[0].hex()[:12]}-{held.place[1]}"
+    return outbox / name, outbox / f".tmp-{name}"
 
 
 def shuffled(pieces: Iterable[bytes], size: int, folder: Path) -> Iterator[bytearray]:
@@ -128,8 +141,6 @@ def _write(store: Store, held: Held, publication: Published, folder: Path, sign:
         "files": files,
         "refused": held.refused,
     }
-    import json
-
     write_whole(folder / "manifest.json", json.dumps(json_object(sign(manifest)), indent=1) + "\n")
     folder.chmod(0o750)
     sync_folder(folder)

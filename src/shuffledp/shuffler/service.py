@@ -24,7 +24,7 @@ from . import bhttp, ohttp
 from .home import Home, Plans
 from .intake import Committer, RefusedError, checked
 from .ohttp_keys import Keys
-from .release import due, release
+from .release import due, release, sweep
 from .sealing import MEDIA_TYPE, MOST_BYTES
 from .store import RELEASED, Held, StoreUnavailableError
 
@@ -41,7 +41,9 @@ _PREFLIGHT = [
     (b"access-control-allow-headers", b"content-type"),
     (b"access-control-max-age", b"86400"),
 ]
-Scope, Receive, Send = Mapping[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
 Answer = tuple[int, bytes, bytes]  # status, content type, content
 
 
@@ -64,7 +66,8 @@ class Service:
         self.store = home.open_store()
         self.metrics: Counter[tuple[str, ...]] = Counter()
         self._committer = Committer(self.store, self.metrics)
-        self._plans, self._keys, self._seen = Plans(), Keys.load(home.ohttp), ()
+        self._plans, self._keys = Plans(), Keys.load(home.ohttp)
+        self._seen: tuple[object, ...] = ()
         self._held: list[Held] = []
         self._said: tuple[object, ...] = ()
         self._failed, self._untidy, self._end = "", False, threading.Event()
@@ -223,7 +226,7 @@ class Service:
             return
         self._plans, self._keys = self.home.plans(), Keys.load(self.home.ohttp)
         self.store.forget(key.number for key in self._keys.accepted.values())
-        self._seen = seen
+        self._seen, self._untidy = seen, True
         if self._plans.problems != self._said:
             self._said = self._plans.problems
             for problem in self._plans.problems:
@@ -233,22 +236,16 @@ class Service:
     def release_due(self) -> list[Path]:
         """Release or discard every period whose time has come, and name the batches."""
         made = []
+        place: dict[str, Any] = {"outbox": self.home.outbox, "owner": self.home.config["owner"]}
         self._held = self.store.held()
         for held in self._held if self._releases else ():
+            sweep(held, **place)
             found = self._plans.find(held.place[0])
             todo = found and due(held, found[0], withdrawn=found[1], now=self._clock())
             if not found or not todo:
                 continue
-            told = {"plan": held.place[0].hex()[:12], "period": held.place[1], "contributors": held.contributors}
             if todo == RELEASED:
-                path = release(
-                    self.store,
-                    held,
-                    found[0],
-                    outbox=self.home.outbox,
-                    owner=self.home.config["owner"],
-                    sign=self.home.sign,
-                )
+                path = release(self.store, held, found[0], sign=self.home.sign, **place)
                 if path is None:
                     continue
                 made.append(path)
@@ -256,7 +253,7 @@ class Service:
                 self.store.finish(held.place, todo)
             self._untidy = True
             self.metrics["periods_total", todo] += 1
-            log(todo, **told)
+            log(todo, plan=held.place[0].hex()[:12], period=held.place[1], contributors=held.contributors)
         if self._untidy:
             self._untidy = not self.store.tidy()
         return made

@@ -67,8 +67,8 @@ class SqliteStore(SqlStore):
         cursor = self._connection.executemany(f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT DO NOTHING", reports)
         return int(cursor.rowcount)
 
-    def _insert_seen(self, run: Run, rows: Sequence[tuple[int, bytes]]) -> set[tuple[int, bytes]]:
-        return {row for row in rows if run("INSERT INTO seen VALUES (?, ?) ON CONFLICT DO NOTHING", row).rowcount}
+    def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
+        return {enc for enc in encs if run(f"INSERT INTO {table} VALUES (?) ON CONFLICT DO NOTHING", (enc,)).rowcount}
 
     def messages(self, place: Place) -> Iterator[bytes]:
         """As the contract says."""

@@ -142,19 +142,19 @@ class SqlStore(Store):
         """Insert those whose ids are new, and count them."""
 
     @abstractmethod
-    def _insert_seen(self, run: Run, rows: Sequence[tuple[int, bytes]]) -> set[tuple[int, bytes]]:
+    def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
         """Insert those that are new, and name them."""
 
     def _prepare(self) -> None:
         columns = {
             "periods": "{k}, state TEXT NOT NULL, batch TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (plan, period)",
             "counts": "{k}, owner TEXT, what TEXT, n BIGINT NOT NULL, PRIMARY KEY (plan, period, owner, what)",
-            "seen": "key BIGINT, enc {b}, PRIMARY KEY (key, enc)",
+            "keys": "number BIGINT PRIMARY KEY",
         }
         with self.transaction() as run:
             self._one_at_a_time(run)
             for name, listed in columns.items():
-                listed = listed.format(k=f"plan {self.BYTES}, period BIGINT", b=self.BYTES)
+                listed = listed.format(k=f"plan {self.BYTES}, period BIGINT")
                 run(f"CREATE TABLE IF NOT EXISTS {name} ({listed}) {self.TABLE}")
 
     def _one_at_a_time(self, run: Run) -> None:
@@ -169,8 +169,7 @@ class SqlStore(Store):
         # always periods, requests, reports, counts, each in ascending order: so transactions cannot wait in a circle
         states = {place: self._state(run, place, entering=True) for place in sorted({e.place for e in entries})}
         outcomes = [STORED if states[e.place] == OPEN else CLOSED for e in entries]
-        told = sorted({e.seen for e, o in zip(entries, outcomes, strict=True) if e.seen and o == STORED})
-        new: set[tuple[int, bytes] | None] = set(self._insert_seen(run, told) if told else ())
+        new = self._see(run, {e.seen for e, o in zip(entries, outcomes, strict=True) if e.seen and o == STORED})
         rows: dict[Place, dict[bytes, Report]] = {}
         for i, entry in enumerate(entries):
             if outcomes[i] == STORED and entry.seen and entry.seen not in new:
@@ -192,6 +191,18 @@ class SqlStore(Store):
                     (*place, self._owner, what, number),
                 )
         return outcomes
+
+    def _see(self, run: Run, requests: set[tuple[int, bytes]]) -> set[tuple[int, bytes] | None]:
+        """Remember requests, in a table of their key, which is dropped with it; those that are new."""
+        new: set[tuple[int, bytes] | None] = set()
+        for key in sorted({key for key, _ in requests}):
+            if not run(f"SELECT 1 FROM keys WHERE number = ? {self.SHARED}", (key,)).fetchone():
+                self._one_at_a_time(run)
+                if run("INSERT INTO keys VALUES (?) ON CONFLICT DO NOTHING", (key,)).rowcount:
+                    run(f"CREATE TABLE seen_{key:d} (enc {self.BYTES} PRIMARY KEY) {self.TABLE}")
+            encs = sorted(enc for of, enc in requests if of == key)
+            new |= {(key, enc) for enc in self._insert_seen(run, f"seen_{key:d}", encs)}
+        return new
 
     def _state(self, run: Run, place: Place, entering: bool = False) -> str | None:
         """The state of a period, which stays so until the transaction ends; where it is new, entering opens it."""
@@ -251,9 +262,11 @@ class SqlStore(Store):
 
     def forget(self, keys: Iterable[int]) -> None:
         """As the contract says."""
-        kept = ", ".join(str(int(key)) for key in sorted(keys)) or "-1"
+        kept = set(keys)
         with self.transaction() as run:
-            run(f"DELETE FROM seen WHERE key NOT IN ({kept})")
+            for (key,) in run("SELECT number FROM keys ORDER BY number").fetchall():
+                if key not in kept and run("DELETE FROM keys WHERE number = ?", (key,)).rowcount:
+                    run(f"DROP TABLE seen_{key:d}")
 
 
 def table_of(place: Place) -> str:
