@@ -50,10 +50,10 @@ from .numerics.family import Family as Family
 from .numerics.family import PairSet as PairSet
 from .numerics.pair import ShuffledPair as ShuffledPair
 from .numerics.pair import both_directions as both_directions
-from .randomness.program import chance_of as chance_of
-from .randomness.program import cuts as cuts
-from .randomness.program import threshold as threshold
 from .randomness.sampling import Source as Source
 from .randomness.sampling import below as below
 from .randomness.sampling import bernoulli as bernoulli
 from .randomness.sampling import pick as pick
+from .randomness.thresholds import chance_of as chance_of
+from .randomness.thresholds import cuts as cuts
+from .randomness.thresholds import threshold as threshold

@@ -19,7 +19,8 @@ from house.vectors import CASES, FOLDER, TWICE
 from shuffledp.mechanisms.catalog import CATALOG
 from shuffledp.protocol.messages import from_bytes
 from shuffledp.protocol.portable import charge, draw, draw_rows, portable, tau
-from shuffledp.randomness.program import ONE, read_input
+from shuffledp.randomness.program_input import read_input
+from shuffledp.randomness.thresholds import ONE
 
 Q = sdp.queries
 

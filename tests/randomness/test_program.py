@@ -14,20 +14,11 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from shuffledp.randomness import program
+from shuffledp.randomness import program, program_input, thresholds
 from shuffledp.randomness.poisson import poisson_cuts
-from shuffledp.randomness.program import (
-    ONE,
-    below,
-    choose,
-    coin,
-    coins,
-    cuts,
-    draw_law,
-    draw_messages,
-    sample,
-    threshold,
-)
+from shuffledp.randomness.program import draw_law, draw_messages, encode
+from shuffledp.randomness.program_input import number, read_input
+from shuffledp.randomness.thresholds import ONE, below, choose, coin, coins, cuts, sample, threshold
 
 UNIT = Fraction(1, ONE)
 
@@ -100,59 +91,65 @@ class AgainError(Exception):
 def exact_law(run: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch, passes: int = 10**9) -> dict[Any, Fraction]:
     """The probability of every answer: the primitives are replaced by branches with their exact probabilities."""
     found: dict[Any, Fraction] = {}
+    tree = Branches(passes)
     with monkeypatch.context() as patched:
-        for answer, chance in _branches(run, patched, passes):
-            key = _plain(answer)
-            found[key] = found.get(key, Fraction(0)) + chance
+        for module, name in itertools.product((program, program_input, thresholds), tree.instead):
+            if name in vars(module):
+                patched.setattr(module, name, tree.instead[name])
+        while tree.begun():
+            with suppress(AgainError):
+                key = _plain(run(None))
+                found[key] = found.get(key, Fraction(0)) + tree.chance
     return found
+
+
+class Branches:
+    """All ways through a program, one after the other: which branch is taken at every draw."""
+
+    def __init__(self, passes: int) -> None:
+        self._taken: list[int] = []
+        self._widths: list[int] = []
+        self._passes, self._first = passes, True
+        self.instead: dict[str, Any] = {
+            "coin": lambda text, take: self._branch([1 - int(text, 16) * UNIT, int(text, 16) * UNIT]) == 1,
+            "choose": self._choose,
+            "below": lambda bound, take: self._branch([Fraction(1, bound)] * bound),
+            "coins": self._coins,
+        }
+
+    def begun(self) -> bool:
+        """Whether there is another way; it starts now."""
+        while self._taken and self._taken[-1] + 1 == self._widths[len(self._taken) - 1]:
+            self._taken.pop()
+        more = self._first or bool(self._taken)
+        if self._taken:
+            self._taken[-1] += 1
+        self._first, self._widths, self._drawn, self.chance = False, [], 0, Fraction(1)
+        return more
+
+    def _branch(self, chances: list[Fraction]) -> int:
+        possible, at = [i for i, p in enumerate(chances) if p], len(self._widths)
+        if at == len(self._taken):
+            self._taken.append(0)
+        self._widths.append(len(possible))
+        k = possible[self._taken[at]]
+        self.chance *= chances[k]
+        return k
+
+    def _choose(self, listed: list[str], take: Any) -> int:
+        ends = [Fraction(0), *(int(text, 16) * UNIT for text in listed), Fraction(1)]
+        return self._branch([b - a for a, b in itertools.pairwise(ends)])
+
+    def _coins(self, count: int, take: Any) -> list[int]:
+        self._drawn += 1
+        if self._drawn > self._passes:
+            raise AgainError
+        k = self._branch([Fraction(1, 2**count)] * 2**count)
+        return [k >> (count - 1 - i) & 1 for i in range(count)]
 
 
 def _plain(answer: Any) -> Any:
     return tuple(map(_plain, answer)) if isinstance(answer, list) else answer
-
-
-def _branches(run: Callable[[Any], Any], patched: pytest.MonkeyPatch, passes: int) -> Iterator[tuple[Any, Fraction]]:
-    script: list[int] = []
-    while True:
-        at, chance, drawn = 0, Fraction(1), 0
-        widths: list[int] = []
-
-        def branch(chances: list[Fraction], widths: list[int] = widths) -> int:
-            nonlocal at, chance
-            possible = [i for i, p in enumerate(chances) if p]
-            if at == len(script):
-                script.append(0)
-            widths.append(len(possible))
-            k = possible[script[at]]
-            chance *= chances[k]
-            at += 1
-            return k
-
-        def choices(listed: list[str], take: Any) -> int:
-            ends = [Fraction(0), *(int(text, 16) * UNIT for text in listed), Fraction(1)]
-            return branch([b - a for a, b in itertools.pairwise(ends)])
-
-        def fair(count: int, take: Any) -> list[int]:
-            nonlocal drawn
-            drawn += 1
-            if drawn > passes:
-                raise AgainError
-            k = branch([Fraction(1, 2**count)] * 2**count)
-            return [k >> (count - 1 - i) & 1 for i in range(count)]
-
-        patched.setattr(
-            program, "coin", lambda text, take: branch([1 - int(text, 16) * UNIT, int(text, 16) * UNIT]) == 1
-        )
-        patched.setattr(program, "choose", choices)
-        patched.setattr(program, "below", lambda bound, take: branch([Fraction(1, bound)] * bound))
-        patched.setattr(program, "coins", fair)
-        with suppress(AgainError):
-            yield run(None), chance
-        while script and script[-1] + 1 == widths[len(script) - 1]:
-            script.pop()
-        if not script:
-            return
-        script[-1] += 1
 
 
 def distance(one: dict[Any, Fraction], other: dict[Any, Fraction]) -> Fraction:
@@ -291,7 +288,7 @@ def _columns(m: Any, answer: Any) -> int:
     from shuffledp.protocol.messages import from_bytes
     from shuffledp.protocol.portable import _encoding
 
-    raw = program.encode(_encoding(m.codec), answer)
+    raw = encode(_encoding(m.codec), answer)
     return int(m._columns(from_bytes(m.codec, raw))[0])
 
 
@@ -437,12 +434,12 @@ def test_a_poisson_number_with_too_many_messages_is_refused() -> None:
 
 def test_numbers_that_texts_spell() -> None:
     spelled = {"2.5": 2.5, " -1e3\n": -1000.0, ".5": 0.5, "5.": 5.0, "+7": 7.0}
-    assert {text: program.number(text) for text in spelled} == spelled
+    assert {text: number(text) for text in spelled} == spelled
     for text in ("", "2,5", "1_000", "inf", "nan", "0x10", "1e", "\u0663", "\u00a05"):
-        assert math.isnan(program.number(text))
-    assert math.isnan(program.number(None))
-    assert program.number(True) == 1.0
-    assert program.number(10**400) == math.inf
+        assert math.isnan(number(text))
+    assert math.isnan(number(None))
+    assert number(True) == 1.0
+    assert number(10**400) == math.inf
 
 
 def test_rounding_is_without_bias(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -456,7 +453,7 @@ def test_rounding_is_without_bias(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     for value in (0, 7.3, 21, 30.0, 59.9, 60, 99, None):
         share = 0.5 if value is None else min(value / 60.0, 1.0)
-        found = exact_law(lambda take, v=value: program.read_input(node, [v], take), monkeypatch)
+        found = exact_law(lambda take, v=value: read_input(node, [v], take), monkeypatch)
         for at, points in enumerate(([-1.0, -0.3, 0.25, 1.0], [-1.0, -1 / 3, 1 / 3, 1.0])):
             mean = sum(float(p) * points[x[at]] for x, p in found.items())
             assert mean == pytest.approx(2 * share - 1, abs=1e-12)
@@ -465,8 +462,8 @@ def test_rounding_is_without_bias(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_unknown_kind_is_refused() -> None:
     for call in (
         lambda: draw_law({"kind": "magic"}, 0, bytes),
-        lambda: program.read_input({"kind": "magic"}, [0], bytes),
-        lambda: program.encode({"kind": "magic"}, 0),
+        lambda: read_input({"kind": "magic"}, [0], bytes),
+        lambda: encode({"kind": "magic"}, 0),
     ):
         with pytest.raises(sdp.ParameterError, match=r"must be one that is known, got 'magic'; update the client\."):
             call()

@@ -41,6 +41,7 @@ def plan(mechanism: str = "grr:eps0=2", **more: Any) -> sdp.Plan:
     return sdp.Plan(query=fruit, **{"users": 10_000, "delta": 1e-6, "name": "fruit", **more})
 
 
+@cache
 def made(**more: Any) -> dict[str, Any]:
     return publish(plan(), PUBLISHER, ANALYST.public_key(), **{**TIMES, **more})
 
@@ -282,6 +283,15 @@ def test_keys_are_made_once_and_private(tmp_path: Path) -> None:
     assert list(keys.trusted([folder / "signing.pub"])) == [
         keys.identity(keys.signing(folder / "signing.key").public_key())
     ]
+
+
+def test_a_key_whose_public_half_was_not_written_is_finished(tmp_path: Path) -> None:
+    path = keys.generate(tmp_path, "signing")
+    before, line = path.read_bytes(), (tmp_path / "signing.pub").read_text()
+    (tmp_path / "signing.pub").unlink()
+    keys.generate(tmp_path, "signing")
+    assert (path.read_bytes(), (tmp_path / "signing.pub").read_text()) == (before, line)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["signing.key", "signing.pub"]
 
 
 def test_trusted_keys_of_a_folder_a_file_a_line_and_a_key_are_the_same(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from ..numerics.family import Family, PairSet
 from ..numerics.matrix import blanket_pairs, swap_pairs
 from ..numerics.pair import FloatArray, ShuffledPair, distinct, log_up
 from ..randomness.alias import AliasTable
-from ..randomness.program import cuts
 from ..randomness.sampling import Array, Source
+from ..randomness.thresholds import cuts
 from .codecs import Category
 from .known.variation_ratio import VariationRatio
 from .randomizer import Randomizer

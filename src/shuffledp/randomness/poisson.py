@@ -67,7 +67,7 @@ _MOST_MEAN_LISTED = 20_000
 def poisson_cuts(mean: Fraction, chance: Fraction) -> tuple[int, list[str], Fraction]:
     """A Poisson number cut off where more are rarer than ``chance``: its first value, thresholds, and what is cut off.
 
-    The number is the first value plus how many thresholds are at most a random word (:mod:`.program`); larger ones
+    The number is the first value plus how many thresholds are at most a random word (thresholds.py); larger ones
     count as the last.  Every threshold is 2^128 Pr[N <= k] to within two units, and so is what comes before the first
     value.  From k >= 2 mean on the probabilities at least halve, so that all beyond k are at most that of k.
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...numerics.family import Family, PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...randomness.program import chance_of
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
+from ...randomness.thresholds import chance_of
 from ..base import Mechanism
 from ..codecs import Category
 from ..frequency import FrequencyOracle

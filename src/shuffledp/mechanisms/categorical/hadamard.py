@@ -15,8 +15,8 @@ from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...randomness.program import chance_of
 from ...randomness.sampling import Array, Source, bernoulli, pick, words
+from ...randomness.thresholds import chance_of
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..free_setting import FreeSetting

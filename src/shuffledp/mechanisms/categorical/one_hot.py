@@ -11,8 +11,8 @@ import numpy as np
 
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, bernoulli
+from ...randomness.thresholds import threshold
 from ..base import Mechanism
 from ..bit_rows import flip_bits, noise_rows, set_bits
 from ..frequency import FrequencyOracle

@@ -18,8 +18,8 @@ from ...numerics.matrix import swap_pairs
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair
-from ...randomness.program import cuts
 from ...randomness.sampling import Array, Source, below
+from ...randomness.thresholds import cuts
 from ..categorical.grr import GRR
 from ..codecs import Category
 from ..frequency import Options

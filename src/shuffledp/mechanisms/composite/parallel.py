@@ -22,8 +22,8 @@ from ...numerics.product import tuples_up_to_order
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair
 from ...randomness.lookup import categorical
-from ...randomness.program import cuts
 from ...randomness.sampling import Array, Source
+from ...randomness.thresholds import cuts
 from ..base import Mechanism
 from ..known.variation_ratio import VariationRatio
 from ..randomizer import Randomizer, portable_law

@@ -31,9 +31,9 @@ from ...numerics.mixture import Among
 from ...numerics.pair import FloatArray, ShuffledPair, two_counts
 from ...numerics.swap.groups import Messages, SwapGroups
 from ...randomness.poisson import poisson_total
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, bernoulli
 from ...randomness.streams import Streams
+from ...randomness.thresholds import threshold
 from ..accuracy import Accuracy, of_shares
 from ..base import Mechanism, plain
 from ..parameters import real, whole

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...estimation.constraints import Box
 from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, bernoulli
+from ...randomness.thresholds import threshold
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from .base import MultiMessage, Rates

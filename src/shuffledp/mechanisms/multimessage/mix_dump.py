@@ -15,8 +15,8 @@ from ...numerics.counts import UNLIMITED, Count, Distribution, edges, grid
 from ...numerics.family import Family
 from ...numerics.mixture import MixtureSet, Piece
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, Side
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
+from ...randomness.thresholds import threshold
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real
 from .base import Rates

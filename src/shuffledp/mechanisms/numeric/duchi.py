@@ -15,8 +15,8 @@ import numpy as np
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, bernoulli, words
+from ...randomness.thresholds import threshold
 from ..row_codecs import PackedBits
 from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices
 from .cube import Cube

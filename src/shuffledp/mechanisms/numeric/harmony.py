@@ -11,8 +11,8 @@ import numpy as np
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...randomness.program import chance_of
 from ...randomness.sampling import Array, Source, below, bernoulli
+from ...randomness.thresholds import chance_of
 from ..codecs import Category
 from ..two_level import MIRRORED, law, pair
 from .cube import Cube

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...numerics.family import Family, PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...randomness.program import threshold
 from ...randomness.sampling import Array, Source, bernoulli
+from ...randomness.thresholds import threshold
 from ..base import Mechanism
 from ..categorical.grr import GRR
 from ..codecs import Category

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...numerics.pair import FloatArray
 from ...numerics.search import bisect
-from ...randomness.program import chance_of
 from ...randomness.sampling import Array, Source, below, bernoulli
+from ...randomness.thresholds import chance_of
 from ..codecs import Category
 from .grid_mean import GridMean, largest_variance
 from .window_law import MOST_WINDOWS, WindowLaw, usual_cells, window_cells, windows

@@ -16,8 +16,8 @@ from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
-from ...randomness.program import chance_of
 from ...randomness.sampling import Array, Source, below, bernoulli, words
+from ...randomness.thresholds import chance_of
 from ..codecs import Category
 from ..frequency import FrequencyOracle
 from ..parameters import whole

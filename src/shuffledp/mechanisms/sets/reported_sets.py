@@ -23,8 +23,8 @@ from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...randomness.lookup import categorical
-from ...randomness.program import cuts
 from ...randomness.sampling import Array, Source
+from ...randomness.thresholds import cuts
 from ..base import Mechanism
 from ..frequency import FrequencyOracle
 from ..laws import rounded_down

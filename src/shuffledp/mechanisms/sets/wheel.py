@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.program import chance_of
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
+from ...randomness.thresholds import chance_of
 from ..frequency import FixedSets
 from ..laws import independent
 from ..parameters import Free, real, whole
