@@ -134,7 +134,7 @@ export class Client {
     const { target, plain } = this.#settings;
     const { status, content } = await (plain ? this.#fetch(target, REPORTS, body) : this.#oblivious(body));
     if (status === 200) return;
-    const said = text(content).match(/"error": *"(.{1,300}?)"/)?.[1]; // the service's own sentence
+    const said = new TextDecoder().decode(content).match(/"error": *"(.{1,300}?)"/)?.[1]; // the service's own sentence
     throw new Refusal("delivery", `The service refused the report (${said ?? status}); the same report can be sent again.`);
   }
 

@@ -33,10 +33,10 @@ export class FileStorage {
       if (value === old || value === undefined) return value;
       const written = `${file}.${randomUUID()}`;
       try {
-        await write(written, value);
+        await synchronized(written, "wx", (handle) => handle.writeFile(value));
         if (old !== undefined) await rename(written, file);
         else if ((await link(written, file).catch(unless("EEXIST", true))) === true) continue; // change what is there
-        await synchronize(this.folder);
+        await synchronized(this.folder, "r", () => undefined);
         return value;
       } finally {
         await unlink(written).catch(unless("ENOENT"));
@@ -50,19 +50,11 @@ const unless = (code, value) => (error) => {
   return value;
 };
 
-async function write(file, value) {
-  const handle = await open(file, "wx", 0o600);
+/** Opens a file, uses it, and closes it once it is on the disk. */
+async function synchronized(file, flags, use) {
+  const handle = await open(file, flags, 0o600);
   try {
-    await handle.writeFile(value);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function synchronize(folder) {
-  const handle = await open(folder, "r");
-  try {
+    await use(handle);
     await handle.sync();
   } finally {
     await handle.close();

@@ -102,13 +102,10 @@ function halfSpace({ size, high }, x, r) {
   const wanted = r.coin(high);
   for (;;) {
     const drawn = r.take(Math.ceil(size / 8));
-    let signs = times(size, (i) => (drawn[i >> 3] >> (7 - (i & 7))) & 1);
-    let dot = total(signs.map((sign, i) => (sign === x[i] ? 1 : -1)));
-    if ((wanted && dot < 0) || (!wanted && dot > 0 && size % 2)) {
-      signs = signs.map((sign) => 1 - sign);
-      dot = -dot;
-    }
-    if (dot > 0 === wanted) return range(size).filter((i) => signs[i]);
+    const signs = times(size, (i) => (drawn[i >> 3] >> (7 - (i & 7))) & 1);
+    const dot = total(signs.map((sign, i) => (sign === x[i] ? 1 : -1)));
+    const flipped = wanted ? dot < 0 : dot > 0 && size % 2;
+    if ((flipped ? -dot : dot) > 0 === wanted) return range(size).filter((i) => signs[i] ^ flipped);
   }
 }
 
@@ -122,9 +119,7 @@ function wheel({ points, width, terms, on }, x, r) {
   if (r.coin(on) && offset < room[arc]) return [...seed, (start[arc] + offset) % points];
   const added = room.map((space) => Math.min(space, width));
   let point = r.below(points - total(added));
-  start.forEach((first, i) => {
-    if (point >= first - start[0]) point += added[i];
-  });
+  for (const [i, first] of start.entries()) if (point >= first - start[0]) point += added[i];
   return [...seed, (start[0] + point) % points];
 }
 
@@ -133,10 +128,7 @@ const LAWS = {
   uniform: (law, x, r) => r.below(law.size),
   block: (law, x, r) => x * law.size + r.below(law.size),
   keep: (law, x, r) => (r.coin(law.keep) ? x : r.below(law.size)),
-  bits: (law, x, r) => {
-    const held = new Set(listed(x));
-    return range(law.size).filter((i) => r.coin(held.has(i) ? law.one : law.zero));
-  },
+  bits: (law, x, r) => range(law.size).filter((i) => r.coin(listed(x).includes(i) ? law.one : law.zero)),
   subset,
   window: (law, x, r) => (r.coin(law.uniform) ? r.below(law.outputs) : x + r.below(law.cells)),
   table: (law, x, r) => r.choose(law.rows[x]),
@@ -232,10 +224,7 @@ function pairs(node, row, r) {
 
 const INPUTS = {
   label: (node, row) => place(node, row[node.column]),
-  number: (node, row, r) => {
-    const value = 2 * share(node, row[node.column]) - 1;
-    return single(node.grids.map((grid) => rounded(grid, value, r)));
-  },
+  number: (node, row, r) => single(node.grids.map((grid) => rounded(grid, 2 * share(node, row[node.column]) - 1, r))),
   bins: (node, row) => {
     const value = row[node.column];
     return node.option && Number.isNaN(numeric(value)) ? node.bins : Math.min(Math.floor(share(node, value) * node.bins), node.bins - 1);

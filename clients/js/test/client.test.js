@@ -168,6 +168,20 @@ test("what the service says is passed on", async () => {
   assert.equal((await client.report("fruit", "pear")).status, "sent");
 });
 
+test("an error page of a proxy, in whatever bytes, is a refusal like any other", async () => {
+  const { service } = await scene();
+  const proxied = async (url, init) => (init.method === "POST" ? new Response(Uint8Array.of(255, 254, 60), { status: 502 }) : service.fetch(url, init));
+  const storage = new MemoryStorage();
+  const settings = { service: "https://shuffler.example", publishers: [alice.line], storage, now: () => 1234, fetch: proxied };
+  await refused(new Client(settings).report("fruit", "pear"), "delivery", /refused the report \(502\)/);
+  const odd = async (url, init) => (init.method === "POST" ? new Response("not sealed") : service.fetch(url, init));
+  await refused(new Client({ ...settings, fetch: odd }).report("fruit", "pear"), "delivery", /an answer that cannot be read/);
+  const keyless = async (url, init) => (String(url).endsWith("keys") ? new Response("no keys") : service.fetch(url, init));
+  await refused(new Client({ ...settings, fetch: keyless }).report("fruit", "pear"), "delivery", /ohttp-keys that cannot be read/);
+  const missing = async () => new Response("", { status: 404 });
+  await refused(new Client({ ...settings, fetch: missing }).report("fruit", "pear"), "delivery", /did not give plans \(404\)/);
+});
+
 test("two at once make one report", async () => {
   const { service, made } = await scene();
   await Promise.all(Array.from({ length: 8 }, (_, i) => made().report("fruit", i % 2 ? "pear" : "apple")));
