@@ -275,7 +275,7 @@ def test_a_mechanism_without_certificate_is_computed_again(tmp_path: Path) -> No
 def asked(field: Field, *more: str) -> list[str]:
     at = field.folder
     given = {"publication": at / "publication.json", "keys": at / "analyst", "shuffler": at / "shuffler/signing.pub"}
-    return ["collect", str(at / "released"), *(x for k, v in given.items() for x in (f"--{k}", str(v))), *more]
+    return ["collect", str(at / "released"), *more, *(x for k, v in given.items() for x in (f"--{k}", str(v)))]
 
 
 def test_collect_and_verify_by_commands(field: Field) -> None:
@@ -284,11 +284,11 @@ def test_collect_and_verify_by_commands(field: Field) -> None:
     first = run(*asked(field, "--statement", statement, "--state", told, "--colluding", "5%", "--json"))
     assert first.exit_code == 0, first.output
     found = json.loads(first.stdout)
-    assert found["users"] == 300 and found["release"]["refused"] == {"impossible": 2}
+    assert found["users"] == 300 and found["released"][0]["refused"] == {"impossible": 2}
     assert found["period"] == "2027-01-15T11:00Z"
     again = run(*asked(field, "--state", told, "--table", str(at / "answers.csv")))
     assert again.exit_code == 0 and "counted before, skipped" in again.stderr
-    assert "302 contributors: 300 messages, 0 blanks, refused: 2 impossible" in again.stderr
+    assert "302 contributors, 300 messages, 0 blanks, refused: 2 impossible; counted before" in again.stderr
     assert json.loads(Path(told).read_text())["batches"] and (at / "answers.csv").exists()
     pubs = ["--shuffler", str(at / "shuffler/signing.pub"), "--analyst", str(at / "analyst/signing.pub")]
     verified = run("certify", "--verify", statement, *pubs)
@@ -303,6 +303,18 @@ def test_collect_and_verify_by_commands(field: Field) -> None:
     envelope["payload"] = envelope["payload"].replace('"real":300', '"real":302')
     Path(statement).write_text(json.dumps(envelope))
     assert "must have the signature of its text" in refused(run("certify", "--verify", statement, *pubs))
+
+
+def test_several_periods_are_counted_together(field: Field) -> None:
+    field.release(field.reports(VALUES))
+    later = str(field.release(field.reports(VALUES[:250], period=4), name="later", period=4))
+    done = run(*asked(field, later, "--json"))
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["users"] == 550 and found["period"] == "2027-01-15T11:00Z/2027-01-15T12:00Z"
+    assert [one["period"] for one in found["released"]] == [3, 4]
+    said = refused(run(*asked(field, later, "--statement", str(field.folder / "s.json"))))
+    assert "--statement is for one released period" in said
 
 
 def test_collect_refuses_in_one_sentence(field: Field) -> None:

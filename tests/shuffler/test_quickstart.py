@@ -57,6 +57,7 @@ def test_the_page_works_as_it_is_written(tmp_path: Path, monkeypatch: pytest.Mon
     for program in programs[:2]:
         ran(program, names)
     shuffledp(publish.replace("--length 2m", "--length 30m"))  # all of them in one period, on any machine
+    ran(programs[2], names)
     with serving(serve) as address:
         settings = {**names["settings"], "service": address}
         crowd = {**settings, "values": ["apple", "pear"] * 105}
@@ -65,7 +66,7 @@ def test_the_page_works_as_it_is_written(tmp_path: Path, monkeypatch: pytest.Mon
         )
         said = names["json"].loads(done.stdout)
         assert [one["status"] for one in said] == ["sent"] * 210
-        ran(programs[2]._replace(code=programs[2].code.replace("http://127.0.0.1:8080", address)), names)
+        ran(programs[3]._replace(code=programs[3].code.replace("http://127.0.0.1:8080", address)), names)
     Service(Home(tmp_path / "shuffler"), clock=lambda: time.time() + 1900).release_due()
     assert "banana" in shuffledp(collect) and (tmp_path / "statement.json").exists()
     assert shuffledp(certify).startswith("Verified: batch ")

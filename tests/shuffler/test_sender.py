@@ -119,7 +119,12 @@ def shuffler(field: Field) -> Iterator[Shuffler]:
 
 def sender(field: Field, shuffler: Any, *, now: float = NOW, folder: str = "client", **more: Any) -> Sender:
     return Sender(
-        field.folder / folder, publishers=field.analysts, service=shuffler.address, clock=lambda: now, timeout=5, **more
+        field.folder / folder,
+        publishers=[field.folder / "analyst/signing.pub"],
+        service=shuffler.address,
+        clock=lambda: now,
+        timeout=5,
+        **more,
     )
 
 
@@ -268,9 +273,9 @@ def test_publications_that_are_not_trusted_are_not_answered(field: Field, shuffl
     refuses(sender(field, shuffler, now=STARTS + 100 * LENGTH), field.envelope, "must not have expired")
     newer = Field.make(field.folder, plan_of("pure-dump:messages=2"), serial=2)
     one.admitted(newer.envelope)
-    refuses(sender(field, shuffler), field.envelope, "must be the newest that was seen, serial 2")
+    refuses(sender(field, shuffler), field.envelope, "must be the newest, serial 2, got 1")
     other = Field.make(field.folder, plan_of("pure-dump:messages=3"), serial=2)
-    refuses(one, other.envelope, "or another plan")
+    refuses(one, other.envelope, "serial 2 of 'pages' must be one plan, got another")
     shuffler.publications = [field.envelope, newer.envelope, stranger.envelope]
     assert [found.serial for found in one.publications()] == [2] and len(one.refused) == 2
     key = keys.signing(field.folder / "analyst/signing.key")
@@ -288,6 +293,8 @@ def test_without_a_place_to_remember_nothing_is_sent(field: Field, shuffler: Shu
     one = sender(field, shuffler)
     (field.folder / "client" / f"{field.publication.digest[:32]}-2.json").write_text('{"version": 1}')
     refuses(one, field.envelope, "kept report")
+    (field.folder / "client/publications.json").write_text("[]")
+    refuses(one, field.envelope, "a seen plan must be")
     two = sender(field, shuffler, folder="no links")
 
     def no_links(*args: object) -> None:
@@ -307,13 +314,13 @@ def test_without_a_place_to_remember_nothing_is_sent(field: Field, shuffler: Shu
         ({"service": None}, "service must be an address"),
         ({"relay": "http://relay.example"}, "relay must be an address"),
         ({"relay": "https://relay.example", "plain": True}, "plain must be left out"),
-        ({"publishers": {}}, "publishers must hold at least one public key"),
+        ({"publishers": []}, "publishers must hold at least one public key"),
     ],
     ids=str,
 )
 def test_bad_settings_are_refused(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     with pytest.raises(sdp.ParameterError, match=said):
-        Sender(tmp_path, **{"publishers": {"x": 1}, "service": "https://shuffler.example", **given})
+        Sender(tmp_path, **{"publishers": ["ed25519 " + 43 * "A"], "service": "https://shuffler.example", **given})
 
 
 def test_redirections_and_nonsense_are_not_followed(field: Field, shuffler: Shuffler) -> None:

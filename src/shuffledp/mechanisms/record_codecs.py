@@ -72,7 +72,7 @@ class Records(_Answers):
     def proper(self, data: NDArray[Any]) -> NDArray[np.bool_]:
         """A query that exists, a proper answer to it, and zeros in all other fields."""
         found, homes = np.zeros(len(data), dtype=bool), self.fields(data.dtype)
-        empty = {name: ~_bytes(data[name]).any(axis=1) for name in set(homes)}
+        empty = {name: np.asarray(~_bytes(data[name]).any(axis=1)) for name in set(homes)}
         for k, (answers, at) in enumerate(self.answers(data)):
             others = [empty[name][at] for name in empty if name != homes[k]]
             found[at] = np.logical_and.reduce([self.parts[k].proper(answers), *others])

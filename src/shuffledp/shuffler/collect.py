@@ -13,17 +13,17 @@ missing, which is the number that a client with nothing but bad messages takes a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from ..engines.base import Advance, quiet
 from ..errors import ParameterError
 from ..mechanisms.reports import Tally
 from ..protocol.collector import Collector
 from ..protocol.plan import Plan
-from .opening import Job, Opened, open_here, open_on_spark, sums_of
+from .opening import Job, Opened, counted, open_here, open_on_spark
 from .publication import Publication, guarantee_of
 from .released import Released
 
@@ -64,10 +64,6 @@ def _limits(plan: Plan) -> tuple[int, int | None]:
     return fewest * plan.reports_per_user, None if most is None else most * plan.reports_per_user
 
 
-def _quiet(done: int, total: int) -> None:
-    """No progress is shown."""
-
-
 def collect(
     released: Released,
     publication: Publication,
@@ -76,7 +72,7 @@ def collect(
     *,
     engine: str = "local",
     session: Any = None,
-    progress: Callable[[int, int], None] = _quiet,
+    progress: Advance = quiet,
 ) -> tuple[Counts, bool]:
     """Open a released period and count it in a collector of its plan; what was found, and whether it is new there.
 
@@ -121,7 +117,7 @@ def _drop_surplus(plan: Plan, found: Opened, spare: int) -> None:
     """Leave out messages that make up no whole report; the order is random, so that any will do."""
     surplus = found.real % (spare + 1)
     if surplus:
-        found.counts = found.counts - sums_of(plan, found.spare[:surplus])
+        found.counts = found.counts - counted(plan, found.spare[:surplus]).counts
         found.real -= surplus
         found.refused["surplus"] += surplus
 

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ _RECORD = Kind("a kept report", 2**22, "do not answer again in this period", "fo
 _SEEN = Kind("the list of seen plans", 2**24, "install the client again with an empty folder", "folder")
 _KEYS = ("version", "digest", "period", "until", "state", "body")
 _STATES = ("kept", "sent", "missed")
+#: What is known of a name that was never seen.
+_NONE = {"serial": 0, "digest": "", "withdrawn": -1}
 
 
 @dataclass(frozen=True)
@@ -94,17 +96,13 @@ class Kept:
                 stream.write(record.text().encode("ascii"))
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.link(part, path)
-        except FileExistsError:
-            pass
+            with suppress(FileExistsError):
+                os.link(part, path)
+            sync_folder(self.folder)  # also what another process has just linked
         except OSError as error:
             raise _no_state(self.folder, error) from None
         finally:
             part.unlink(missing_ok=True)
-        try:
-            sync_folder(self.folder)
-        except OSError as error:
-            raise _no_state(self.folder, error) from None
         return _read(path, record.digest)
 
     def settle(self, record: Record, state: str) -> None:
@@ -114,37 +112,19 @@ class Kept:
 
     # -- publications -----------------------------------------------------------------------------------------------
 
-    def admit(self, name: str, serial: int, digest: str) -> None:
-        """Remember a publication of this name; one that is older than another, or withdrawn, is refused."""
-        with self._seen() as seen:
-            known = seen.setdefault(name, {"serial": 0, "digest": digest, "withdrawn": -1})
-            if serial <= known["withdrawn"]:
-                raise ParameterError(
-                    f"publication {name!r:.60} must not be withdrawn, got one that is; wait for a new one."
-                )
-            if serial < known["serial"] or (serial == known["serial"] and digest != known["digest"]):
-                raise ParameterError(
-                    f"publication {name!r:.60} must be the newest that was seen, serial {known['serial']}, got serial "
-                    f"{serial} or another plan; fetch the newest."
-                )
-            known.update(serial=serial, digest=digest)
-
-    def withdraw(self, name: str, serial: int) -> None:
-        """Remember that all publications of this name up to a serial are void."""
-        with self._seen() as seen:
-            known = seen.setdefault(name, {"serial": 0, "digest": "", "withdrawn": -1})
-            known["withdrawn"] = max(known["withdrawn"], serial)
-
     @contextmanager
-    def _seen(self) -> Iterator[dict[str, Any]]:
-        """What is known of every name, written down before anything is done with it."""
+    def known(self, name: str) -> Iterator[dict[str, Any]]:
+        """The greatest serial of a name that was seen, its digest, and the greatest that was withdrawn, to be changed.
+
+        What is changed is written down before anything is done with it; after an error nothing is.
+        """
         path = self.folder / "publications.json"
         with alone_with(path, name="folder"):
             seen = read_json(path, _SEEN) if path.exists() else {}
-            if not isinstance(seen, dict):
-                raise ParameterError(f"the list of seen plans must be a mapping, got another file in {str(path)!r}.")
             before = json.dumps(seen)
-            yield seen
+            found: Any = seen.setdefault(name, dict(_NONE)) if isinstance(seen, dict) else None
+            mapping("a seen plan", found, needed=_NONE)
+            yield found
             if json.dumps(seen) != before:
                 write_whole(path, json.dumps(seen) + "\n", name="folder")
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial, reduce
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from ..engines.base import Advance
 from ..engines.spark_frames import failures_of, session_of
 from ..engines.spark_tasks import plan_from
 from ..errors import ParameterError
@@ -88,10 +89,10 @@ def opened(job: Job, rows: Iterable[bytes]) -> Opened:
             found.blank += 1
         else:
             messages.append(message)
-    return found + _counted(plan, messages, job.spare) if messages else found
+    return found + counted(plan, messages, job.spare) if messages else found
 
 
-def _counted(plan: Plan, messages: list[bytes], spare: int = 0) -> Opened:
+def counted(plan: Plan, messages: list[bytes], spare: int = 0) -> Opened:
     """The sums over those messages that a client can have sent."""
     mechanism = plan.query.randomizer
     data = from_bytes(mechanism.codec, b"".join(messages))
@@ -102,26 +103,16 @@ def _counted(plan: Plan, messages: list[bytes], spare: int = 0) -> Opened:
     return Opened(counts, real, 0, Counter(impossible=bad) if bad else Counter(), kept)
 
 
-def sums_of(plan: Plan, messages: list[bytes]) -> Any:
-    """The sums over messages that were given back."""
-    return _counted(plan, messages).counts
-
-
 # -- on this machine --------------------------------------------------------------------------------------------------
 
 
-def open_here(job: Job, released: Released, *, progress: Callable[[int, int], None]) -> Opened:
+def open_here(job: Job, released: Released, *, progress: Advance) -> Opened:
     """Open a released period, in several processes if it is large; about 65 microseconds a message and core."""
     total, all_, done = Opened(), released.manifest["messages"], 0
-    for part, rows in _mapped(job, _distinct(released), os.cpu_count() or 1 if all_ >= _SEVERAL else 1):
+    for part, rows in _mapped(job, released.distinct(), os.cpu_count() or 1 if all_ >= _SEVERAL else 1):
         total, done = total + part, done + rows
         progress(done, all_)
     return total
-
-
-def _distinct(released: Released) -> Iterator[tuple[list[bytes], int]]:
-    for rows, copies in released.distinct():
-        yield [row.tobytes() for row in rows], copies
 
 
 def _mapped(job: Job, chunks: Iterator[tuple[list[bytes], int]], processes: int) -> Iterator[tuple[Opened, int]]:

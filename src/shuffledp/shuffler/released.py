@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ def manifest_in(envelope: object, trusted: Mapping[str, Any]) -> dict[str, Any]:
         raise ParameterError(
             f"manifest must be of version 1, got {found['format']!r:.40} {found['version']!r:.20}; update shuffledp."
         )
-    files = found["files"] if isinstance(found["files"], list) else [None]
+    files: list[Any] = found["files"] if isinstance(found["files"], list) else [None]
     whole = [found[key] for key in _COUNTS]
     for item in files:
         part = mapping("a file of the manifest", item, needed=("name", "messages", "sha256"))
@@ -107,9 +108,11 @@ class Released:
     def verify(self) -> None:
         """Refuse a part that is missing or has other bytes than the shuffler signed."""
         for path, part in zip(self.paths(), self.manifest["files"], strict=True):
+            found = hashlib.sha256()
             with opened(path, _PART) as stream:
-                found = hashlib.file_digest(stream, "sha256").hexdigest()
-            if found != part["sha256"]:
+                for piece in iter(partial(stream.read, 2**20), b""):
+                    found.update(piece)
+            if found.hexdigest() != part["sha256"]:
                 raise ParameterError(
                     f"{part['name']} must have the bytes that the shuffler signed, got others; fetch the folder again."
                 )
@@ -137,7 +140,7 @@ class Released:
                     raw = np.frombuffer(rows.buffers()[1], np.uint8, len(rows) * size, rows.offset * size)
                     yield raw.reshape(len(rows), size)
 
-    def distinct(self) -> Iterator[tuple[NDArray[np.uint8], int]]:
+    def distinct(self) -> Iterator[tuple[list[bytes], int]]:
         """The sealed messages without copies, and how many rows were copies of earlier ones.
 
         Copies are equal in all their bytes: whoever changes one makes it unreadable.  Eight bytes of each (of the
@@ -152,7 +155,7 @@ class Released:
                 row = rows[i].tobytes()
                 keep[i] = row not in seen
                 seen.add(row)
-            yield rows[keep], int(len(rows) - keep.sum())
+            yield [row.tobytes() for row in rows[keep]], int(len(rows) - keep.sum())
 
 
 def _is(pattern: re.Pattern[str], value: object) -> bool:

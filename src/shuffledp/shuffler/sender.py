@@ -7,11 +7,11 @@ or outside of the times of the plan, nothing is drawn and nothing is sent.
 from __future__ import annotations
 
 import ipaddress
-import json
 import os
+import re
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from http.client import HTTPException
 from typing import Any
@@ -24,6 +24,7 @@ from ..errors import ParameterError, ShuffleDPError
 from ..randomness.program import draw_rows
 from . import bhttp, ohttp
 from .kept import Kept, Record
+from .keys import trusted
 from .publication import Publication, read_withdrawal
 from .sealing import ID_BYTES, MEDIA_TYPE, Report, pack, seal
 
@@ -31,6 +32,8 @@ _PLANS = Kind("the list of plans", 2**27, "check the address of the service", "s
 _MOST_ANSWER = 2**16
 #: The shuffler will never take this report: too late, or withdrawn.
 _GONE = 410
+#: The service's own sentence.
+_ERROR = re.compile(r'"error": *"([^"\\]{1,300})')
 
 
 class NotSentError(ShuffleDPError):
@@ -43,7 +46,7 @@ class Sender:
     Parameters
     ----------
     folder : where to remember what was drawn and sent; of this user alone, and never restored from a backup
-    publishers : the public keys of publishers by their ids, as :func:`shuffledp.shuffler.keys.trusted` reads them
+    publishers : whose plans are answered: a folder of .pub files, or a list of such files, or of their lines
     service : address of the shuffler, https://... (http:// on this machine only)
     relay : address of an Oblivious HTTP relay that forwards to the shuffler's /ohttp; the shuffler then sees no address
     mirror : where /plans and /ohttp-keys are read, if not from the service itself: one address that is the same for
@@ -62,7 +65,7 @@ class Sender:
         self,
         folder: str | os.PathLike[str],
         *,
-        publishers: Mapping[str, Any],
+        publishers: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         service: str,
         relay: str | None = None,
         mirror: str | None = None,
@@ -70,14 +73,15 @@ class Sender:
         timeout: float = 30.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if not publishers:
+        self._publishers = trusted(publishers)
+        if not self._publishers:
             raise ParameterError("publishers must hold at least one public key, got none; pass those you trust.")
         if plain and relay:
             raise ParameterError("plain must be left out with a relay, which forwards Oblivious HTTP only.")
         self._service = _address("service", service)
         self._target = _address("relay", relay) if relay else self._service + ("/reports" if plain else "/ohttp")
         self._mirror = _address("mirror", mirror) if mirror else self._service
-        self._publishers, self._plain, self._timeout, self._clock = publishers, plain, timeout, clock
+        self._plain, self._timeout, self._clock = plain, timeout, clock
         self._kept = Kept(folder)
         self._opener: OpenerDirector = build_opener(_NoRedirect)
         self.refused: list[str] = []
@@ -97,7 +101,9 @@ class Sender:
             raise NotSentError(f"{self._mirror}/plans must be a list of plans, got something else; check it.") from None
         for envelope in withdrawals:
             with suppress(ParameterError):  # of another publisher
-                self._kept.withdraw(*read_withdrawal(envelope, self._publishers))
+                name, serial = read_withdrawal(envelope, self._publishers)
+                with self._kept.known(name) as known:
+                    known["withdrawn"] = max(known["withdrawn"], serial)
         newest: dict[str, Publication] = {}
         self.refused = []
         for envelope in publications:
@@ -113,8 +119,13 @@ class Sender:
     def admitted(self, envelope: object) -> Publication:
         """A publication that this client trusts and may answer now; refused, in one sentence, if not."""
         found = Publication.read(envelope, self._publishers)
-        found.period_at(self._clock())  # refused before it starts and after it expires
-        self._kept.admit(found.name, found.serial, found.digest)
+        with self._kept.known(found.name) as known:
+            found.current(self._clock(), newest=known["serial"], withdrawn=known["withdrawn"])
+            if found.serial == known["serial"] and known["digest"] not in ("", found.digest):
+                raise ParameterError(
+                    f"serial {found.serial} of {found.name!r:.60} must be one plan, got another; ask why."
+                )
+            known.update(serial=found.serial, digest=found.digest)
         return found
 
     # -- answering --------------------------------------------------------------------------------------------------
@@ -177,23 +188,22 @@ class Sender:
         if self._clock() > record.until:
             self._kept.settle(record, "missed")
             return False
-        status, said = self._posted(record.body)
+        status, answer = self._posted(record.body)
         if status == 200:
             self._kept.settle(record, "sent")
             return True
         if status == _GONE:
             self._kept.settle(record, "missed")
-        raise NotSentError(
-            f"the shuffler must acknowledge the report, got status {status} ({said:.200}); "
-            + ("it is given up." if status == _GONE else "it is kept: send it again later.")
-        )
+        said = _ERROR.search(answer.decode("utf-8", "replace"))
+        why, next_ = f" ({said[1]})" if said else "", "given up" if status == _GONE else "kept: send it again later"
+        raise NotSentError(f"the shuffler must acknowledge the report, got status {status}{why}; it is {next_}.")
 
     # -- the network ------------------------------------------------------------------------------------------------
 
-    def _posted(self, body: bytes) -> tuple[int, str]:
-        """Status and error of the shuffler's answer."""
+    def _posted(self, body: bytes) -> tuple[int, bytes]:
+        """Status and content of the shuffler's answer."""
         if self._plain:
-            return _said(*self._post(body, MEDIA_TYPE))
+            return self._post(body, MEDIA_TYPE)
         inner = bhttp.Request(
             method="POST",
             authority=urlsplit(self._service).netloc,
@@ -207,12 +217,10 @@ class Sender:
             status, answer = self._post(sealed, ohttp.REQUEST)
             if status == 200:
                 found = bhttp.decode(exchange.open_answer(answer))
-                if isinstance(found, bhttp.Response):
-                    return _said(found.status, found.content)
-                break
+                return (found.status, found.content) if isinstance(found, bhttp.Response) else (502, b"")
             if attempt or status not in (400, 401, 409):  # a key that was rotated: fetch the new one, once
                 break
-        return _said(status if status != 200 else 502, answer)
+        return status, answer
 
     def _get(self, path: str, most: int) -> bytes:
         status, answer = self._asked(Request(self._mirror + path), most)
@@ -243,14 +251,6 @@ class _NoRedirect(HTTPRedirectHandler):
 
     def redirect_request(self, *args: Any, **extra: Any) -> None:
         """None: a redirection is an answer like any other that is not 200."""
-
-
-def _said(status: int, content: bytes) -> tuple[int, str]:
-    try:
-        found = json.loads(content)
-        return status, str(found.get("error", "")) if isinstance(found, dict) else ""
-    except ValueError:
-        return status, ""
 
 
 def _address(name: str, text: object) -> str:

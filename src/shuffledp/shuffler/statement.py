@@ -173,12 +173,8 @@ def _counts(plan: Plan, said: dict[str, Any], manifest: dict[str, Any]) -> Count
         ("the number of slots", manifest["messages"], manifest["contributors"] * slots),
         ("the number of users", said["users"], counts.users(plan)),
     ):
-        if got != wanted:
-            raise VerificationError(f"{what} must be {wanted}, got {got!r:.80}; the statement does not hold.")
-    if manifest["contributors"] < manifest["minimum"]:
-        raise VerificationError(
-            "a batch must have its minimum of contributors, got fewer; the statement does not hold."
-        )
+        _refuse_unless(got == wanted, f"{what} must be {wanted}, got {got!r:.80}")
+    _refuse_unless(counts.contributors >= manifest["minimum"], "a batch must have its minimum of users, got fewer")
     return counts
 
 
@@ -196,19 +192,20 @@ def _proved(plan: Plan, counts: Counts, claim: dict[str, Any], certificate: obje
         ("neighbors", claim["neighbors"], m.neighbors),
         ("trust", claim["trust"], who["trust"]),
     ):
-        if got != wanted:
-            raise VerificationError(f"{name} of the guarantee must be {wanted}, got {got!r:.80}; it does not hold.")
-    if not _fits(plan, counts, epsilon, left):
-        raise VerificationError(
-            f"delta = {plan.delta!r} must cover the rounding of the law, got less; it does not hold."
-        )
+        _refuse_unless(got == wanted, f"{name} of the guarantee must be {wanted}, got {got!r:.80}")
+    _refuse_unless(_fits(plan, counts, epsilon, left), f"delta = {plan.delta!r} must cover the rounding of the law")
     if certificate is None:
         terms: dict[str, Any] = {"n": n, "colluding": colluding, "reports_per_user": plan.reports_per_user}
-        if amplify(m, delta=left, **terms).epsilon > epsilon:
-            raise VerificationError(f"eps = {epsilon!r} must be proved again, got a larger one; it does not hold.")
+        again = amplify(m, delta=left, **terms).epsilon
+        _refuse_unless(again <= epsilon, f"eps = {epsilon!r} must be proved again, got {round_up(again)}")
         return None
     proof = verify(Certificate.from_dict(certificate, shown="the statement"))
     numbers = proof.n == n - colluding and proof.epsilon <= Fraction(epsilon) and proof.delta <= Fraction(left)
-    if not numbers or proof.mechanism != m.spec or proof.bound != claim["bound"]:
-        raise VerificationError(f"the certificate must be of this guarantee, got another: {proof}")
+    same = numbers and proof.mechanism == m.spec and proof.bound == claim["bound"]
+    _refuse_unless(same, f"the certificate must be of this guarantee, got {proof!r}")
     return proof
+
+
+def _refuse_unless(holds: bool, said: str) -> None:
+    if not holds:
+        raise VerificationError(f"{said}; the statement does not hold.")
