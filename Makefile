@@ -1,4 +1,4 @@
-# make demo | examples | examples-data | test | test-all | test-spark | test-web | test-pythons | lint | format | docs | tables | coverage | dist | smoke | hooks | bench | clean
+# make demo | examples | examples-data | test | test-all | test-spark | test-web | test-shuffler | test-pythons | lint | format | docs | tables | coverage | dist | smoke | hooks | bench | clean
 # Each sets up .venv from pyproject.toml by itself.
 PYTHON ?= python3
 VENV := .venv
@@ -16,7 +16,7 @@ REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests
 	tests/contract/test_mechanisms.py::test_bad_values_are_refused_in_one_sentence \
 	tests/contract/test_mechanisms.py::test_bad_reports_are_refused_in_one_sentence
 
-.PHONY: demo examples examples-data test test-all test-spark test-web test-pythons lint format docs tables coverage dist smoke hooks bench clean
+.PHONY: demo examples examples-data test test-all test-spark test-web test-shuffler test-pythons lint format docs tables coverage dist smoke hooks bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -45,12 +45,12 @@ examples-data: $(STAMP)
 	$(BIN)/python examples/fetch.py
 
 test: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "not slow and not spark and not web"
-	$(BIN)/python -O $(PYTEST) -m "not slow and not spark and not web" $(REFUSALS)
+	$(BIN)/python $(PYTEST) -m "not slow and not spark and not web and not shuffler"
+	$(BIN)/python -O $(PYTEST) -m "not slow and not spark and not web and not shuffler" $(REFUSALS)
 
 test-all: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "not spark and not web"
-	$(BIN)/python -O $(PYTEST) -m "not slow and not spark and not web"
+	$(BIN)/python $(PYTEST) -m "not spark and not web and not shuffler"
+	$(BIN)/python -O $(PYTEST) -m "not slow and not spark and not web and not shuffler"
 
 # On a cluster of its own, in one process; a test that is skipped has failed.  Java 17 must be installed.
 test-spark: $(SPARK_STAMP)
@@ -59,6 +59,13 @@ test-spark: $(SPARK_STAMP)
 # The page in Debian's Chromium, which must be installed (apt-get install chromium); a test that is skipped has failed.
 test-web: $(WEB_STAMP)
 	$(BIN)/python -m pytest -q -m web tests/web
+
+# The service on SQLite and on Debian's PostgreSQL, which must be installed (apt-get install postgresql), killed at
+# random points, and the JavaScript client in Node 20 and Chromium; a test that is skipped has failed.  SLOW= runs the
+# long ones too.
+SLOW ?= and not slow
+test-shuffler: $(WEB_STAMP)
+	$(BIN)/python -m pytest -q -m "shuffler $(SLOW)" tests/shuffler
 
 test-pythons:
 	.ci/pythons
@@ -84,7 +91,7 @@ tables: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m house.write
 
 coverage: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "not slow and not spark and not web" --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python $(PYTEST) -m "not slow and not spark and not web and not shuffler" --cov --cov-report=term-missing:skip-covered
 
 dist: $(STAMP)
 	rm -rf dist

@@ -41,6 +41,7 @@ PARTS = {
     "running": "Collecting on all cores",
     "collecting": "Collecting beside plain numpy",
     "engines": "Engines",
+    "shuffler": "The shuffler",
     "odd_questions": "Odd questions",
 }
 PAGE = """# Benchmarks

@@ -22,6 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
     repetition.quick = "not slow" in str(config.option.markexpr)
     config.addinivalue_line("markers", "spark: needs a Spark cluster; run by make test-spark, where nothing is skipped")
     config.addinivalue_line("markers", "web: drives a browser; run by make test-web, where nothing is skipped")
+    config.addinivalue_line("markers", "shuffler: runs the service and its databases; run by make test-shuffler")
     config.addinivalue_line("markers", "slow: more examples of the same properties; leave out with -m 'not slow'")
     config.addinivalue_line("markers", "slow_cases(*ids): cases of a test that are slow; * stands for anything")
     config.addinivalue_line("markers", "one_setting: of every mechanism all cases but the first quick one are slow")
@@ -45,10 +46,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
-    """A test that needs Spark or a browser and is skipped has failed."""
+    """A test that needs Spark, a browser or a database and is skipped has failed."""
     outcome = yield
     report = outcome.get_result()
-    if report.skipped and (item.get_closest_marker("spark") or item.get_closest_marker("web")):
+    if report.skipped and any(item.get_closest_marker(mark) for mark in ("spark", "web", "shuffler")):
         report.outcome = "failed"
 
 

@@ -54,3 +54,6 @@ from .randomness.sampling import Source as Source
 from .randomness.sampling import below as below
 from .randomness.sampling import bernoulli as bernoulli
 from .randomness.sampling import pick as pick
+from .randomness.thresholds import chance_of as chance_of
+from .randomness.thresholds import cuts as cuts
+from .randomness.thresholds import threshold as threshold

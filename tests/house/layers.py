@@ -47,8 +47,8 @@ LAYERS = (
     ),
     Layer(("programme",), "Several questions against one budget: read from a file, calibrated into plans, checked."),
     Layer(
-        ("plots", "paper", "web"),
-        "Figures of results; the paper's figures and claims, computed again and judged; the page in the browser.",
+        ("plots", "paper", "web", "shuffler"),
+        "Figures of results; the paper's figures and claims, judged; the page in the browser; the shuffler's service.",
     ),
     Layer(("cli", "__main__"), "The commands: read arguments, ask the layers below, print."),
 )

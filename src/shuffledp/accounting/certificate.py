@@ -31,7 +31,17 @@ from ..bounds import BOUNDS
 from ..errors import BoundNotApplicableError, CertificationError, ParameterError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..numerics.family import Answer, Family, Smallest
-from .certificate_claim import FORMATS, STATEMENT, derived, format_of, law_hash, provable, read_claim, version_of
+from .certificate_claim import (
+    FORMATS,
+    STATEMENT,
+    claim_in,
+    derived,
+    format_of,
+    law_hash,
+    provable,
+    read_claim,
+    version_of,
+)
 from .certificate_steps import MAX_PAIRS, Step, proof_of, proved, refuse_endless, written
 from .guarantee import TRUST, Guarantee
 from .resolve import Resolved
@@ -122,6 +132,11 @@ class Certificate(Renamed):
             **({"matrix": [[_exact(Fraction(x)) for x in row] for row in self.matrix]} if self.matrix else {}),
             "pairs": [written(step) for step in self.steps],
         }
+
+    @classmethod
+    def from_dict(cls, data: object, *, shown: str = "the data") -> Certificate:
+        """What :meth:`to_dict` gave, checked for its form; :func:`verify` says whether it holds."""
+        return cls(**claim_in(data, shown))
 
     def to_json(self) -> str:
         """The certificate as text."""

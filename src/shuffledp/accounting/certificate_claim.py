@@ -58,14 +58,18 @@ _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
 
 
 def read_claim(path: Path) -> dict[str, Any]:
-    """The fields of a certificate as a file states them; anything missing, unknown or malformed is refused."""
-    data = read_json(path, CERTIFICATE)
+    """The fields of a certificate as a file states them."""
+    return claim_in(read_json(path, CERTIFICATE), repr(str(path)))
+
+
+def claim_in(data: object, shown: str) -> dict[str, Any]:
+    """The fields of a certificate; anything missing, unknown or malformed is refused.  ``shown`` says where it was."""
     stated = data.get("format") if isinstance(data, dict) else None
     if not (number := version_of(stated)):
         later = isinstance(stated, str) and re.fullmatch(r"shuffledp-certificate/[1-9][0-9]{0,8}", stated)
         got, then = (repr(stated), "verify it with a later version") if later else ("another file", "certify again")
         raise ParameterError(
-            f"certificate must have format {FORMATS[-1]!r} or an earlier one, got {got} in {str(path)!r}; {then}."
+            f"certificate must have format {FORMATS[-1]!r} or an earlier one, got {got} in {shown}; {then}."
         )
     statement = {1: None, 2: _STATEMENT_2}.get(number, STATEMENT)
     try:
@@ -90,7 +94,7 @@ def read_claim(path: Path) -> dict[str, Any]:
             raise
         reason = str(error).rstrip(".?")
         raise ParameterError(
-            f"certificate must be a complete {stated} file, got a malformed entry ({reason:.200}) in {str(path)!r}; "
+            f"certificate must be a complete {stated} file, got a malformed entry ({reason:.200}) in {shown}; "
             "certify again."
         ) from None
 

@@ -88,14 +88,35 @@ def mechanisms(as_json: bool) -> None:
 @options.tol()
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the certificate here instead of stdout.")
 @click.option("--verify", "file", type=click.Path(dir_okay=False), help="Re-check this certificate from scratch.")
+@options.file("--shuffler", "With --verify: the file is a statement of 'collect', signed with this public key,")
+@options.file("--analyst", "and with this one.")
 @options.as_json
-def certify(spec: str | None, out: str | None, file: str | None, as_json: bool, **given: Any) -> None:
-    """Write a certificate of SPEC's guarantee, or --verify one (exit code 3 if it does not hold)."""
+def certify(
+    spec: str | None,
+    out: str | None,
+    file: str | None,
+    shuffler: str | None,
+    analyst: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Write a certificate of SPEC's guarantee, or --verify one (exit code 3 if it does not hold).
+
+    A signed statement of a collected period is verified in the same way, with the public keys of those who signed it:
+
+    \b
+      shuffledp certify --verify statement.json --shuffler shuffler.pub --analyst analyst.pub
+    """
     asked = (spec, given["n"], given["delta"])
+    if (shuffler is None) != (analyst is None) or (shuffler is not None and file is None):
+        raise click.UsageError("--shuffler and --analyst stand together, with --verify FILE; give all three.")
     if file is not None:
         if any(part is not None for part in (*asked, out)):
             raise click.UsageError("--verify FILE stands alone; leave out SPEC, --n, --delta and --out.")
-        _verify(file, as_json)
+        if shuffler is not None and analyst is not None:
+            _verify_statement(file, shuffler, analyst, as_json)
+        else:
+            _verify(file, as_json)
         return
     if spec is None or None in asked:
         raise click.UsageError("certify needs SPEC, --n and --delta, or --verify FILE.")
@@ -118,3 +139,11 @@ def _verify(file: str, as_json: bool) -> None:
     proof = verify(file)
     data = {"verified": True, "notes": list(proof.notes), **proof.to_dict()}
     answer(as_json, data, f"Verified: {proof}", *proof.notes, f"Trusted: {proof.trust}.")
+
+
+def _verify_statement(file: str, shuffler: str, analyst: str, as_json: bool) -> None:
+    from ..shuffler.keys import trusted
+    from ..shuffler.statement import verify_statement
+
+    found = verify_statement(file, shufflers=trusted([shuffler]), analysts=trusted([analyst]))
+    answer(as_json, found.to_dict(), *found.lines())

@@ -45,6 +45,12 @@ def shown_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 plot_option = click.option("--plot", metavar="FILE", help="Draw the answer (.pdf, .svg or .png).")
+_STATE = "Add to the counts in this file (made if it is not there), and save them."
+state_option = click.option("--state", metavar="FILE", help=_STATE)
+_REPORT = "Write a page (.html) with the answer, the figure and the statement."
+report_option = click.option("--report", metavar="FILE", help=_REPORT)
+_TABLE = "Add the answer as rows (.csv, .jsonl or .parquet), once."
+table_option = click.option("--table", metavar="FILE", help=_TABLE)
 
 
 @contextmanager
@@ -139,9 +145,7 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, overwrite: bool, earl
 @main.command()
 @click.argument("plan")
 @click.argument("reports", nargs=-1)
-@click.option(
-    "--state", metavar="FILE", help="Add to the counts in this file (made if it is not there), and save them."
-)
+@state_option
 @click.option(
     "--drop", "dropped", multiple=True, metavar="ID", help="Take a batch out of the state first; may be repeated."
 )
@@ -149,8 +153,8 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, overwrite: bool, earl
 @fit_option
 @shown_options
 @plot_option
-@click.option("--report", metavar="FILE", help="Write a page (.html) with the answer, the figure and the statement.")
-@click.option("--table", metavar="FILE", help="Add the answer as rows (.csv, .jsonl or .parquet), once.")
+@report_option
+@table_option
 @click.option("--period", default="", metavar="TEXT", help="What the answer is of, such as 2026-W14, in its rows.")
 @options.as_json
 def estimate(
@@ -192,7 +196,7 @@ def estimate(
         found = viewed(answered, *(shown.pop(key) for key in ("fit", "quantiles", "counts", "top")))
         if state and len(collector.batches) > before:  # to look at a state, one need not be allowed to write it
             collector.save(state)
-    _show(found, collector, **shown)
+    show_answer(found, collector, **shown)
 
 
 def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
@@ -263,7 +267,7 @@ def viewed(found: Estimate, fit: bool, quantiles: str | None, counts: bool, top:
     return found.top(check.whole("top", top, low=1, high=10**9, hint="it is how many entries are shown"))
 
 
-def _show(
+def show_answer(
     found: Estimate | Quantiles,
     collector: Collector,
     *,
@@ -272,7 +276,9 @@ def _show(
     table: str | None,
     period: str,
     as_json: bool,
+    more: dict[str, Any] | None = None,
 ) -> None:
+    """Print an answer and write what was asked for of it; ``more`` is added to its JSON."""
     from ..engines.page import answer_page
 
     added = found.append_to(table, period=period) if table else False
@@ -286,7 +292,8 @@ def _show(
         say(f"{table}: holds this answer, nothing was added", err=True)
     lies = found.lies(collector.plan.message_word)
     text = [*found.table().text().split("\n"), "", *found.words()]
-    answer(as_json, _as_json(found, collector, period), *text, *filter(None, ["", lies]), "", collector.statement())
+    data = {**_as_json(found, collector, period), **(more or {})}
+    answer(as_json, data, *text, *filter(None, ["", lies]), "", collector.statement())
 
 
 def _as_json(found: Estimate | Quantiles, collector: Collector, period: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def serve(port: int, host: str, allowed: tuple[str, ...]) -> None:
 
     Nothing is sent elsewhere, and what is asked is not logged.  Stop it with Ctrl-C.
     """
-    from ..web.server import is_loopback
+    from .._support.sockets import is_loopback
     from ..web.server import serve as run
 
     def ready(address: str) -> None:

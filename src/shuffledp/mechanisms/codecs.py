@@ -34,6 +34,9 @@ class Codec(Protocol):
     def readable(self, data: NDArray[Any]) -> bool:
         """Whether an array can be reports of this kind."""
 
+    def proper(self, data: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which of these reports have a form that a client can have sent."""
+
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """Sums over reports."""
 
@@ -57,6 +60,10 @@ class Category:
     def readable(self, data: NDArray[Any]) -> bool:
         """Whole numbers in a flat array, none beyond the last category: a table of counts would be as long."""
         return data.ndim == 1 and data.dtype.kind in "iu" and all_below(data, self.size)
+
+    def proper(self, data: NDArray[Any]) -> NDArray[np.bool_]:
+        """Categories that exist."""
+        return np.asarray(data < self.size)
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each category was sent."""
@@ -98,6 +105,10 @@ class Numbers:
         """Finite numbers in rows of the right length."""
         whole = self.dtype.kind in "iu"
         return data.shape[1:] == self.shape and data.dtype.kind in ("iu" if whole else "iuf")
+
+    def proper(self, data: NDArray[Any]) -> NDArray[np.bool_]:
+        """Finite numbers."""
+        return np.asarray(np.isfinite(data).reshape(len(data), -1).all(axis=1))
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """The sum over reports."""

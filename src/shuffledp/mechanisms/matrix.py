@@ -20,6 +20,7 @@ from ..numerics.matrix import blanket_pairs, swap_pairs
 from ..numerics.pair import FloatArray, ShuffledPair, distinct, log_up
 from ..randomness.alias import AliasTable
 from ..randomness.sampling import Array, Source
+from ..randomness.thresholds import cuts
 from .codecs import Category
 from .known.variation_ratio import VariationRatio
 from .randomizer import Randomizer
@@ -166,6 +167,9 @@ class MatrixRandomizer(Randomizer):
     @property
     def _table(self) -> AliasTable:
         return AliasTable(self._weights())
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {"kind": "table", "rows": [cuts(row) for row in self._weights()]}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         return self._table.draw(src, values)

@@ -107,6 +107,26 @@ class Randomizer(Mechanism):
         """The fewest and the most messages of a report; None: as many as its noise requires."""
         return 1, 1
 
+    def _portable_law(self) -> dict[str, Any]:
+        """Its law in whole numbers, for clients in every language (randomness/program.py, docs/shuffler/laws.md).
+
+        Every probability is right to a relative 2^-50, as accounting takes it to be, and rounded down to a multiple of
+        2^-128.  In place of the thresholds for a number of messages, ``poisson`` may be its mean.
+        """
+        options = "grr, subset or pure-dump on listed options"
+        instead = "window, binomial or poisson-sum" if self._number_range else options
+        if any("vectors" in word for word in self.serves):
+            instead = "window-vector, duchi or harmony"
+        raise ParameterError(
+            "mechanism must have a finite law, small enough to be listed, for clients in every language, got "
+            f"{self.name}; use {instead}."
+        )
+
+    @property
+    def _rounding(self) -> list[Any]:
+        """The grids that a number in [-1, 1] is rounded to before the law is drawn; an integer r: r steps."""
+        return []
+
     #: Parameters, beside the sizes, that a plan starts from.
     _design: ClassVar[tuple[tuple[str, float], ...]] = ()
 
@@ -320,6 +340,18 @@ class Randomizer(Mechanism):
         count = least if least <= 1 else min(-(-least // _TOGETHER) * _TOGETHER, users)
         ends = [i * users // count for i in range(count + 1)]
         return [slice(first, last) for first, last in itertools.pairwise(ends)]
+
+
+def portable_law(mechanism: Randomizer) -> dict[str, Any]:
+    """Its law in whole numbers; of a class that is not of this library only if it states one itself.
+
+    Such a class may draw otherwise than the one that it is made from, whose law would then be wrong.
+    """
+    cls, ours = type(mechanism), __name__.partition(".")[0]
+    foreign = [c for c in cls.__mro__ if c.__module__.partition(".")[0] not in (ours, "builtins", "abc", "typing")]
+    if foreign and not any("_portable_law" in vars(c) for c in foreign):
+        return Randomizer._portable_law(mechanism)
+    return mechanism._portable_law()
 
 
 def _said(for_release: object) -> bool | None:

@@ -69,6 +69,15 @@ class Records(_Answers):
             )
         return data.ndim == 1
 
+    def proper(self, data: NDArray[Any]) -> NDArray[np.bool_]:
+        """A query that exists, a proper answer to it, and zeros in all other fields."""
+        found, homes = np.zeros(len(data), dtype=bool), self.fields(data.dtype)
+        empty = {name: np.asarray(~_bytes(data[name]).any(axis=1)) for name in set(homes)}
+        for k, (answers, at) in enumerate(self.answers(data)):
+            others = [empty[name][at] for name in empty if name != homes[k]]
+            found[at] = np.logical_and.reduce([self.parts[k].proper(answers), *others])
+        return found
+
     def answers(self, data: NDArray[Any]) -> list[tuple[NDArray[Any], NDArray[np.bool_]]]:
         """Per query: its answers, and which reports those are."""
         self.readable(data)
@@ -115,6 +124,16 @@ class Tuples(_Answers):
             part.readable(answers) for part, answers in zip(self.parts, self.answers(data), strict=True)
         )
 
+    def proper(self, data: NDArray[Any]) -> NDArray[np.bool_]:
+        """Proper answers to all questions."""
+        both = zip(self.parts, self.answers(data), strict=True)
+        return np.asarray(np.logical_and.reduce([part.proper(answers) for part, answers in both]))
+
     def answers(self, data: NDArray[Any]) -> list[NDArray[Any]]:
         """The answers to every question, one entry per report."""
         return [data[f"q{k}"] for k in range(len(self.parts))]
+
+
+def _bytes(data: NDArray[Any]) -> NDArray[np.uint8]:
+    """Every report as the row of its bytes."""
+    return np.ascontiguousarray(data).view(np.uint8).reshape(len(data), -1)

@@ -48,6 +48,11 @@ class PackedBits:
             )
         return True
 
+    def proper(self, data: NDArray[Any]) -> NDArray[np.bool_]:
+        """No bit beyond the last one, and as many set as every report has."""
+        within = (data[:, -1] & ((1 << (-self.width % 8)) - 1)) == 0
+        return np.asarray(within if self.ones is None else within & (np.bitwise_count(data).sum(axis=1) == self.ones))
+
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each bit was set."""
         return column_counts(data, self.width)
@@ -82,6 +87,10 @@ class _WholeRows:
         """Whole numbers, one row per report."""
         return data.ndim == 2 and data.shape[1:] == self.shape and data.dtype.kind in "iu"
 
+    def proper(self, data: NDArray[Any]) -> NDArray[np.bool_]:
+        """Every number below the limit."""
+        return np.asarray((data < self.limit).all(axis=1))
+
 
 @dataclass(frozen=True)
 class Members(_WholeRows):
@@ -90,6 +99,10 @@ class Members(_WholeRows):
     def readable(self, data: NDArray[Any]) -> bool:
         """Items of the domain, one row per report."""
         return super().readable(data) and all_below(data, self.limit)
+
+    def proper(self, data: NDArray[Any]) -> NDArray[np.bool_]:
+        """Different items of the domain, in ascending order."""
+        return np.asarray(super().proper(data) & (data[:, 1:] > data[:, :-1]).all(axis=1))
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each item was named."""

@@ -259,10 +259,7 @@ class Plan:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the content of the file, without its spaces and the order of its keys."""
-        import hashlib
-
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+        return content_digest(self.to_dict())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file: JSON for people and programs."""
@@ -273,6 +270,14 @@ class Plan:
         """Read a file; a client, which only sends, may leave the guarantee unverified."""
         with contained(PLAN, str(path)):
             return cls.from_dict(read_json(path, PLAN), verify=verify)
+
+
+def content_digest(data: object) -> str:
+    """SHA-256 of the content of a file, without its spaces and the order of its keys."""
+    import hashlib
+
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def _number(stated: dict[str, Any], key: str) -> float:

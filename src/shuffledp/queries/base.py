@@ -20,7 +20,7 @@ from ..estimation.variance import share_sampling
 from ..mechanisms.base import Mechanism
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.parameters import declared
-from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.randomizer import Randomizer, portable_law
 from ..mechanisms.registry import mechanism as parse
 from ..mechanisms.registry import mechanism_in_file, split
 from ..mechanisms.reports import Tally
@@ -73,6 +73,11 @@ class Query(ABC):
 
         ``weights`` say how much every row counts: what is expected if one of several rows of a user is drawn.
         """
+
+    def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """How a row becomes an input, and the law of the randomizer, for clients in every language."""
+        portable_law(self.randomizer)  # refuses first what no query could change
+        raise ParameterError(f"query must be one that every client can run, got {self.kind}; ask another one.")
 
     def entries(self, row: Any) -> list[Any]:
         """One value per column, of what a client was given: a value, or a mapping or a sequence with one per column."""

@@ -106,6 +106,12 @@ class Labels:
         shared = self.place_of_other < len(self.labels)
         return f"missing and unlisted ones count as {shortened(repr(self.other), 40)}" if shared else ""
 
+    def portable(self, column: int) -> dict[str, Any]:
+        """How a value of this column becomes a place, for clients in every language."""
+        if any(type(label) is int and abs(label) >= _EXACT for label in self.labels):
+            raise ParameterError("labels must be whole numbers below 2^53 for every client, got larger; write texts.")
+        return {"kind": "label", "column": column, "labels": list(self.labels), "other": self.place_of_other}
+
     def places(self, column: Column) -> NDArray[np.int64]:
         """The option of every row."""
         if isinstance(column, Coded):
@@ -304,6 +310,11 @@ class Interval:
             found += Counter(missing=some["missing"], unreadable=some["unreadable"])
         undeclared = 0 if declared or self.missing is not None else found["missing"] + found["unreadable"]
         return found + Counter(undeclared=undeclared)
+
+    def portable(self, kind: str, column: int, **more: Any) -> dict[str, Any]:
+        """How a number of this column is read, for clients in every language."""
+        ends = {"low": self.low, "high": self.high, "missing": self.substitute}
+        return {"kind": kind, "column": column, **ends, **more}
 
     def shares(self, column: Column) -> NDArray[np.float64]:
         """Every row as a share of the range, in [0, 1]."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..estimation.constraints import Box, Simplex
 from ..estimation.estimate import SHARE, Estimate
-from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.randomizer import Randomizer, portable_law
 from ..mechanisms.reports import Tally
 from .base import Query, known_shares, runnable
 from .columns import Column, Weights, shares_of
@@ -83,6 +83,9 @@ class Histogram(Query):
     def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
         """The option of every row."""
         return self.domain.places(columns[0])
+
+    def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return self.domain.portable(0), portable_law(self.randomizer)
 
     def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
         """Missing and unlisted values."""

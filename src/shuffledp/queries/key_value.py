@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
-from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.randomizer import Randomizer, portable_law
 from ..mechanisms.reports import Tally
 from ..randomness.sampling import source
 from .base import Query, must_take, runnable
@@ -150,6 +150,12 @@ class KeyValue(Query):
         kept = at_most(source(rng), row, self.size)
         both = np.stack([key[kept].astype(np.float64), 2.0 * share[kept] - 1.0], axis=1)
         return dense(row[kept], both, rows, self.size, -1.0)
+
+    def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        named = self.domain.portable(0)
+        other = -1 if self.other is None else named["other"]
+        read = self.range.portable("pairs", 0, keys=len(self.names), size=self.size)
+        return {**read, "labels": named["labels"], "other": other}, portable_law(self.randomizer)
 
     @property
     def clipping(self) -> str:

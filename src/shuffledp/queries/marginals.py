@@ -18,7 +18,7 @@ from ..estimation.constraints import Simplex
 from ..estimation.estimate import Estimate
 from ..mechanisms.composite.parallel import one_drawn
 from ..mechanisms.frequency import FrequencyOracle
-from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.randomizer import Randomizer, portable_law
 from ..mechanisms.reports import Tally
 from .base import Query, known_shares, oracles
 from .columns import Column, Weights, shares_of
@@ -165,6 +165,13 @@ class Marginals(Query):
         """The cell of every row in every marginal."""
         found = self._cells(columns)
         return found[0] if len(found) == 1 else found
+
+    def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        every, names = list(self.domains.values()), list(self.labels)
+        asked = [[names.index(name) for name in some] for some in self.asked]
+        places = [domain.portable(i) for i, domain in enumerate(every)]
+        cells = {"kind": "cells", "of": places, "sizes": [domain.size for domain in every], "asked": asked}
+        return cells, portable_law(self.randomizer)
 
     def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
         """Missing and unlisted values of every column."""

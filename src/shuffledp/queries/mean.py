@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..estimation.constraints import Box
 from ..estimation.estimate import Estimate, rescaled
 from ..estimation.variance import range_sampling
-from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.randomizer import Randomizer, portable_law
 from ..mechanisms.reports import Tally
 from .base import NumberQuery, must_take, runnable
 from .columns import Column, Weights, as_numbers, total
@@ -101,6 +101,15 @@ class Mean(NumberQuery):
         inner = [np.clip(low + (high - low) * self.domain.shares(column), low, high) for column in columns]
         vector = getattr(self.randomizer, "dim", None) is not None
         return np.stack(inner, axis=1) if vector else inner[0]
+
+    def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        law, size = portable_law(self.randomizer), len(self.columns)
+        if self._option:
+            return self.domain.portable("pairs", 0, keys=size, size=size), law
+        grids = self.randomizer._rounding
+        each = [self.domain.portable("number", i, grids=grids) for i in range(size)]
+        vector = getattr(self.randomizer, "dim", None) is not None
+        return {"kind": "each", "of": each} if vector else each[0], law
 
     def _held(self, columns: Sequence[Column]) -> NDArray[np.float64]:
         """(column, value in [-1, 1]) of every number of every row; column -1 for one that is missing."""

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
+from ..mechanisms.composite.parallel import Parallel
 from ..mechanisms.composite.tree_levels import TreeLevels
 from ..mechanisms.frequency import FrequencyOracle
-from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.randomizer import Randomizer, portable_law
 from ..mechanisms.reports import Tally
 from .base import NumberQuery, runnable
 from .columns import Column, Weights, as_numbers, shares_of
@@ -132,6 +133,12 @@ class RangeQuery(NumberQuery):
     def encode(self, columns: Sequence[Column]) -> Any:
         """The bin of every row; for several oracles its node on every level."""
         return self.tree.inputs(self._leaves(columns[0]))
+
+    def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Several oracles are given the node of a bin on their level."""
+        law = portable_law(self.randomizer)
+        whole = {"divide": self.branching} if isinstance(self.randomizer, Parallel) else {}
+        return self.domain.portable("bins", 0, bins=self.bins, option=self._option), {**law, **whole}
 
     def _leaves(self, column: Column) -> NDArray[np.int64]:
         bins = self.domain.bins(column, self.bins)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...numerics.family import Family, PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
+from ...randomness.thresholds import chance_of
 from ..base import Mechanism
 from ..codecs import Category
 from ..frequency import FrequencyOracle
@@ -96,6 +98,9 @@ class GRR(FrequencyOracle):
         if isinstance(victim, GRR) and victim.d == self.d:
             return self.stray / victim.stray * (1.0 - SLACK)
         return super()._blanket_ratio(victim)
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {"kind": "keep", "size": self.d, "keep": chance_of(self.beta, self.d * self.stray)}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         lie = bernoulli(src, self.d * self.stray, len(values))

@@ -16,6 +16,7 @@ from ...estimation.variance import Variance, share_sampling
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli, pick, words
+from ...randomness.thresholds import chance_of
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..free_setting import FreeSetting
@@ -217,6 +218,10 @@ class Hadamard(Options):
     def codec(self) -> Category:
         """The output."""
         return Category(self.outputs)
+
+    def _portable_law(self) -> dict[str, Any]:
+        own = chance_of(1.0 / self._gain, self.outputs * self._other)
+        return {"kind": "hadamard", "outputs": self.outputs, "block": self.block, "keep": own}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         """A uniform output with probability K/Omega, else a uniform element of C_x, from the same random word."""

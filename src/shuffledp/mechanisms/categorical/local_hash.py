@@ -11,6 +11,7 @@ import numpy as np
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
+from ...randomness.thresholds import chance_of
 from ..frequency import FrequencyOracle
 from ..parameters import Free, whole
 from ..row_codecs import Digits
@@ -146,6 +147,10 @@ class LocalHash(FrequencyOracle):
     def _add(self, a: Array, b: Array) -> Array:
         """The sum mod l of numbers below l."""
         return wrapped(a + b, self.l)
+
+    def _portable_law(self) -> dict[str, Any]:
+        own = chance_of(self.beta, self.l * self._miss)
+        return {"kind": "hash", "buckets": self.l, "bits": self._bits, "keep": own}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         n, k = len(values), self._bits

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli
+from ...randomness.thresholds import threshold
 from ..base import Mechanism
 from ..bit_rows import flip_bits, noise_rows, set_bits
 from ..frequency import FrequencyOracle
@@ -104,6 +106,11 @@ class OneHot(FrequencyOracle):
         a, b = self.coins
         none, ones = ((self.d - 1) * math.log(x) for x in b)
         return [math.log(a.zero) + none, math.log(a.zero) + ones, math.log(a.one) + ones]
+
+    def _portable_law(self) -> dict[str, Any]:
+        a, b = self.coins
+        one = 1 - Fraction(b.one) if a.one == b.zero else Fraction(a.one)  # as it is drawn below
+        return {"kind": "bits", "size": self.d, "one": threshold(one), "zero": threshold(b.one)}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         a, b = self.coins

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair
 from ...randomness.sampling import Array, Source, below
+from ...randomness.thresholds import cuts
 from ..categorical.grr import GRR
 from ..codecs import Category
 from ..frequency import Options
@@ -132,6 +134,15 @@ class HierarchicalGRR(Options):
     def codec(self) -> Category:
         """A node, counted through all levels."""
         return Category(self._starts[-1], scratch=96)
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {
+            "kind": "one-of",
+            "cuts": cuts([1] * len(self.levels)),
+            "laws": [level._portable_law() for level in self.levels],
+            "starts": self._starts[:-1],
+            "divide": self.branching,
+        }
 
     def _randomize(self, values: Array, src: Source) -> Array:
         out = np.empty(len(values), dtype=self.codec.dtype)

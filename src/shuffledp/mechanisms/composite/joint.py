@@ -19,6 +19,7 @@ from ...randomness.sampling import Array, Source
 from ..base import Mechanism
 from ..known.variation_ratio import VariationRatio
 from ..laws import SLACK
+from ..randomizer import portable_law
 from ..record_codecs import Tuples
 from ..registry import mechanism_in_file
 from . import joint_law
@@ -161,6 +162,9 @@ class Joint(Composite):
     def codec(self) -> Tuples:
         """All answers, one field each."""
         return Tuples(tuple(m.codec for m in self._runnable))
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {"kind": "all", "laws": [portable_law(m) for m in self._runnable]}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         return Tuples.packed([m._randomize(values[f"q{k}"], src) for k, m in enumerate(self._runnable)])

@@ -23,9 +23,10 @@ from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Array, Source
+from ...randomness.thresholds import cuts
 from ..base import Mechanism
 from ..known.variation_ratio import VariationRatio
-from ..randomizer import Randomizer
+from ..randomizer import Randomizer, portable_law
 from ..record_codecs import Records
 from ..samples import sampled
 from . import parallel_law as laws
@@ -236,6 +237,9 @@ class Parallel(Composite):
     def codec(self) -> Records:
         """The number of the query, and its answer."""
         return Records(tuple(m.codec for m in self._runnable))
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {"kind": "one-of", "cuts": cuts(self._shares), "laws": [portable_law(m) for m in self._runnable]}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         unit = math.lcm(*(share.denominator for share in self._shares))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,6 +64,10 @@ class BallsIntoBins(Dump):
     @property
     def _rates(self) -> Rates:
         return Rates(1.0, 0.0, self.special / self.d)
+
+    @property
+    def _portable_own(self) -> dict[str, Any]:
+        return {"kind": "block", "size": self.special}
 
     def _own(self, values: Array, src: Source) -> Array:
         wide = self.codec.dtype

@@ -15,6 +15,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from ...numerics.swap.groups import Messages, SwapGroups
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source, bernoulli
 from ...randomness.streams import Streams
+from ...randomness.thresholds import threshold
 from ..accuracy import Accuracy, of_shares
 from ..base import Mechanism, plain
 from ..parameters import real, whole
@@ -282,6 +284,34 @@ class MultiMessage(RawMessages):
         whole, rest = divmod(self.messages, 1.0)
         more = int(np.count_nonzero(bernoulli(src, rest, len(values))))
         return self._sent(values, int(whole) * len(values) + more, src)
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {
+            "kind": "messages",
+            "per": "value",
+            "own": self._portable_own,
+            "dummy": self._portable_dummy,
+            "held": 0,
+            **self._portable_count,
+        }
+
+    @property
+    def _portable_own(self) -> dict[str, Any]:
+        """The law of its own message: the value itself unless overridden."""
+        return {"kind": "same"}
+
+    @property
+    def _portable_dummy(self) -> dict[str, Any]:
+        """The law of a blanket message."""
+        return super()._portable_law()
+
+    @property
+    def _portable_count(self) -> dict[str, Any]:
+        """How many blanket messages: floor(messages) and perhaps one more, or a Poisson number."""
+        if self.poisson is not None:
+            return {"poisson": Fraction(self.poisson)}
+        whole, rest = divmod(self.messages or 0.0, 1.0)
+        return {"first": int(whole), "count": [threshold(1 - Fraction(rest))] if rest else []}
 
     def _sent(self, values: Array, blankets: int, src: Source) -> Array:
         """The messages of some users, their blanket messages last."""

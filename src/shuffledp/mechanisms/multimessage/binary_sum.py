@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from typing import Any
 
 from ...estimation.constraints import Box
 from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli
+from ...randomness.thresholds import threshold
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from .base import MultiMessage, Rates
@@ -38,6 +41,10 @@ class BinarySum(MultiMessage):
     @property
     def _rates(self) -> Rates:
         return Rates(1.0, 0.0, self.coin)
+
+    @property
+    def _portable_dummy(self) -> dict[str, Any]:
+        return {"kind": "table", "rows": [[threshold(1 - Fraction(self.coin))]]}
 
     def _own(self, values: Array, src: Source) -> Array:
         return values

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from ...numerics.counts import Count
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.groups import Messages
 from ...randomness.sampling import Array, Source
+from ...randomness.thresholds import threshold
 from ..bit_rows import flip_bits, noise_rows
 from ..known.variation_ratio import VariationRatio
 from ..laws import independent
@@ -122,6 +125,15 @@ class CheuZhilyaev(MultiMessage):
     def _sum_variance(self, n: int, items: Array, share: Array) -> FloatArray:
         """Bits are flipped independently."""
         return np.asarray(items * self.variance(n) + 0.0 * share)
+
+    @property
+    def _portable_own(self) -> dict[str, Any]:
+        one, zero = threshold(1 - Fraction(self.flip)), threshold(self.flip)
+        return {"kind": "bits", "size": self.d, "one": one, "zero": zero}
+
+    @property
+    def _portable_dummy(self) -> dict[str, Any]:
+        return {**self._portable_own, "one": threshold(self.flip)}
 
     def _own(self, values: Array, src: Source) -> Array:
         rows = self._noise(len(values), src)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,10 @@ class Dump(MultiMessage):
         keep, stray, noise = self._rates
         own, rate = Moments.of_support(users, keep, stray, (0.0, 0.0)), blankets / users / (keep - stray) ** 2
         return replace(own, square=own.square + rate * noise, total=own.total - rate * noise * noise)
+
+    @property
+    def _portable_dummy(self) -> dict[str, Any]:
+        return {"kind": "uniform", "size": self.d}
 
     def _noise(self, size: int, src: Source) -> Array:
         return below(src, self.d, size)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from ...numerics.family import Family
 from ...numerics.mixture import MixtureSet, Piece
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, Side
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
+from ...randomness.thresholds import threshold
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real
 from .base import Rates
@@ -112,6 +115,11 @@ class MixDump(Dump):
     @property
     def _rates(self) -> Rates:
         return Rates(1.0 - self.flip, self._stray, 1.0 / self.d)
+
+    @property
+    def _portable_own(self) -> dict[str, Any]:
+        lie = Fraction(self.flip) * self.d / (self.d - 1)
+        return {"kind": "keep", "size": self.d, "keep": threshold(1 - lie)}
 
     def _own(self, values: Array, src: Source) -> Array:
         lie = bernoulli(src, self._own_share, len(values))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -156,6 +158,10 @@ class PoissonHistogram(RawMessages):
 
     def _check(self, values: Array) -> Array:
         return padded_sets(values[:, None] if values.ndim == 1 else values, self.d, self.indices)
+
+    def _portable_law(self) -> dict[str, Any]:
+        dummy, mean = {"kind": "uniform", "size": self.d}, Fraction(self._fabricated)
+        return {"kind": "messages", "per": "item", "own": {"kind": "same"}, "dummy": dummy, "held": 0, "poisson": mean}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         size = poisson_total(src, self._fabricated, len(values))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -113,6 +115,21 @@ class PoissonSum(RawMessages):
     @property
     def _grid(self) -> Grid:
         return Grid(np.arange(-self.units, self.units + 1, 2) / self.units)
+
+    def _portable_law(self) -> dict[str, Any]:
+        same = {"kind": "same"}
+        return {
+            "kind": "messages",
+            "per": "unit",
+            "own": same,
+            "dummy": same,
+            "held": 0,
+            "poisson": Fraction(self.poisson),
+        }
+
+    @property
+    def _rounding(self) -> list[Any]:
+        return [self.units]
 
     def _randomize(self, values: Array, src: Source) -> Array:
         own = int(self._grid.rounded(src, values).sum(dtype=np.int64))

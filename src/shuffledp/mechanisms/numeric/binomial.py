@@ -132,5 +132,9 @@ class Binomial(GridMean, MatrixRandomizer):  # type: ignore[misc]  # the varianc
             return super()._blanket_ratio(victim)
         return float(np.min(self._rows.min(axis=0) / victim._rows.min(axis=0))) * (1.0 - SLACK)
 
+    @property
+    def _rounding(self) -> list[Any]:
+        return [int(self.inputs) - 1]
+
     def _randomize(self, values: Array, src: Source) -> Array:
         return np.asarray(super()._randomize(self._grid.rounded(src, values), src))

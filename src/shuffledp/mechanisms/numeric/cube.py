@@ -47,6 +47,11 @@ class Cube(LocalBudget):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, -1.0, 1.0, columns=self.dim)
 
+    @property
+    def _rounding(self) -> list[Any]:
+        """To a vertex."""
+        return [1]
+
     def _mean(self, value: NDArray[np.float64], square: float, users: int, grain: float, influence: float) -> Estimate:
         """An estimate whose reports have this mean square each: variance (square - mean x_j^2)/n.
 

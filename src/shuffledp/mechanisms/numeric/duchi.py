@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli, words
+from ...randomness.thresholds import threshold
 from ..row_codecs import PackedBits
 from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices
 from .cube import Cube
@@ -116,6 +118,10 @@ class Duchi(Cube):
     def codec(self) -> PackedBits:
         """The signs of z, 1 for +."""
         return PackedBits(self.dim, scratch=40 * self.dim + 64)
+
+    def _portable_law(self) -> dict[str, Any]:
+        rare = Fraction(0.5 * (1.0 + self._ties) * self._low)
+        return {"kind": "half-space", "size": self.dim, "high": threshold(1 - rare)}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         vertex = np.packbits(coins(src, 0.5 + 0.5 * values), axis=1)

@@ -213,6 +213,10 @@ class Gaussian(MatrixRandomizer):
     def _check(self, values: Array) -> Array:
         return numbers(values, self.low, self.high)
 
+    @property
+    def _rounding(self) -> list[Any]:
+        return [int(self.inputs) - 1]
+
     def _randomize(self, values: Array, src: Source) -> Array:
         """Rounded to the grid at random; whatever the coin's probability, the law is a mixture of two grid points."""
         last = int(self.inputs) - 1

@@ -129,6 +129,10 @@ class GridMean(Randomizer):
     def _grid(self) -> Grid:
         return Grid(self._points)
 
+    @property
+    def _rounding(self) -> list[Any]:
+        return [self._points.tolist()]
+
     def _check(self, values: Array) -> Array:
         return numbers(values, -1.0, 1.0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli
+from ...randomness.thresholds import chance_of
 from ..codecs import Category
 from ..two_level import MIRRORED, law, pair
 from .cube import Cube
@@ -82,6 +84,10 @@ class Harmony(Cube):
     def codec(self) -> Category:
         """2j for a minus at coordinate j, 2j + 1 for a plus."""
         return Category(2 * self.dim, scratch=96)
+
+    def _portable_law(self) -> dict[str, Any]:
+        sign = {"kind": "keep", "size": 2, "keep": chance_of(self.beta, 2.0 * self._flip)}
+        return {"kind": "coordinate", "size": self.dim, "step": 2, "law": sign}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         users = len(values)

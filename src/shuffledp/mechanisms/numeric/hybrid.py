@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from ...numerics.family import Family, PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli
+from ...randomness.thresholds import threshold
 from ..base import Mechanism
 from ..categorical.grr import GRR
 from ..codecs import Category
@@ -134,6 +136,16 @@ class Hybrid(GridMean, LocalBudget):
     def codec(self) -> Category:
         """The number of the cell, or one of two further numbers for the bit."""
         return Category(self._window._outputs + 2, scratch=96)
+
+    def _portable_law(self) -> dict[str, Any]:
+        laws = [self._window._portable_law(), GRR(eps0=self.eps0, d=2)._portable_law()]
+        starts = [0, self._window._outputs]
+        return {"kind": "one-of", "cuts": [threshold(self.windows)], "laws": laws, "starts": starts}
+
+    @property
+    def _rounding(self) -> list[Any]:
+        """That of windows, and the sign."""
+        return [*self._window._rounding, 1]
 
     def _randomize(self, values: Array, src: Source) -> Array:
         report = self._window._randomize(values, src).astype(self.codec.dtype)

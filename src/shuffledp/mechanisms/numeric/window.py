@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...numerics.pair import FloatArray
 from ...numerics.search import bisect
 from ...randomness.sampling import Array, Source, below, bernoulli
+from ...randomness.thresholds import chance_of
 from ..codecs import Category
 from .grid_mean import GridMean, largest_variance
 from .window_law import MOST_WINDOWS, WindowLaw, usual_cells, window_cells, windows
@@ -74,6 +76,14 @@ class Windowed(GridMean, WindowLaw):
     def codec(self) -> Category:
         """The number of the cell: a byte or two."""
         return Category(self._outputs, scratch=64)
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {
+            "kind": "window",
+            "outputs": self._outputs,
+            "cells": self.cells,
+            "uniform": chance_of(self._uniform, self.beta),
+        }
 
     def _randomize(self, values: Array, src: Source) -> Array:
         out = self._grid.rounded(src, values)

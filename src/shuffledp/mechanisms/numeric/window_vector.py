@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -98,6 +99,13 @@ class WindowVector(WindowLaw, Cube):
     def codec(self) -> Category:
         """The coordinate times the number of outputs, plus the output."""
         return Category(self.dim * self._outputs, scratch=8 * self.dim + 128)
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {"kind": "coordinate", "size": self.dim, "step": self._outputs, "law": self._number._portable_law()}
+
+    @property
+    def _rounding(self) -> list[Any]:
+        return self._number._rounding
 
     def _randomize(self, values: Array, src: Source) -> Array:
         users = len(values)

@@ -17,6 +17,7 @@ from ...estimation.variance import Variance
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, words
+from ...randomness.thresholds import chance_of
 from ..codecs import Category
 from ..frequency import FrequencyOracle
 from ..parameters import whole
@@ -152,6 +153,9 @@ class PCKVGRR(FrequencyOracle):
 
     def _check(self, values: Array) -> Array:
         return key_values(values, self.d)
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {"kind": "keep", "size": self._symbols, "keep": chance_of(self.beta, self._symbols * self._unit)}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         size = len(values)

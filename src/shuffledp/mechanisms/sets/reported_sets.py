@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Array, Source
+from ...randomness.thresholds import cuts
 from ..base import Mechanism
 from ..frequency import FrequencyOracle
 from ..laws import rounded_down
@@ -142,17 +144,24 @@ class SetRandomizer(FrequencyOracle):
             return Members(self.k, self.domain, scratch=bits.scratch)
         return Members(self.k, self.domain, scratch=32 + 3 * (self.held + self.k) * members.dtype.itemsize)
 
-    def _report(self, held: Array, src: Source) -> Array:
-        """Reports of users who hold the columns of ``held`` (shape (s, users), overwritten).
-
-        The report names j of the s items with weight C(k, j) C(D-k, s-j) (t if j = 0): which j is uniform
-        (the first j of a shuffled column), and so are the k - j others.
-        """
+    def _hits(self) -> list[int]:
+        """Weights of the numbers j of held items that a report names: C(k, j) C(D-k, s-j), times t if j = 0."""
         D, s, k = self.domain, self.held, self.k
         low = Fraction(math.exp(-self.eps0))
         weights = [math.comb(k, j) * math.comb(D - k, s - j) * low.denominator for j in range(min(s, k) + 1)]
-        weights[0] = math.comb(D - k, s) * low.numerator
-        hits = categorical(src, weights, held.shape[1])
+        return [math.comb(D - k, s) * low.numerator, *weights[1:]]
+
+    def _portable_law(self) -> dict[str, Any]:
+        return {"kind": "subset", "size": self.domain, "members": self.k, "hits": cuts(self._hits())}
+
+    def _report(self, held: Array, src: Source) -> Array:
+        """Reports of users who hold the columns of ``held`` (shape (s, users), overwritten).
+
+        The report names j of the s items with the weight of :meth:`_hits`: which j is uniform
+        (the first j of a shuffled column), and so are the k - j others.
+        """
+        D, s, k = self.domain, self.held, self.k
+        hits = categorical(src, self._hits(), held.shape[1])
         shuffle(src, held, first=min(s, k))
         if not self._by_bits:
             return by_members(src, D, k, held, hits)

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below
+from ...randomness.thresholds import threshold
 from ..bit_rows import flip_bits, noise_rows
 from ..frequency import FixedSets
 from ..row_codecs import PackedBits
@@ -180,6 +182,15 @@ class SamplingRappor(FixedSets):
         return PairSet(pairs)
 
     # -- running it ---------------------------------------------------------------------------------------------
+
+    def _portable_law(self) -> dict[str, Any]:
+        bits = {
+            "kind": "bits",
+            "size": self.d,
+            "one": threshold(1 - Fraction(self.stray)),
+            "zero": threshold(self.stray),
+        }
+        return {"kind": "pick", "law": bits}
 
     def _randomize(self, values: Array, src: Source) -> Array:
         out = noise_rows(src, self.stray, len(values), self.d)

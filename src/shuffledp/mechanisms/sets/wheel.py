@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
+from ...randomness.thresholds import chance_of
 from ..frequency import FixedSets
 from ..laws import independent
 from ..parameters import Free, real, whole
@@ -180,6 +182,17 @@ class Wheel(FixedSets):
         return PairSet(pairs)
 
     # -- running it -------------------------------------------------------------------------------------------
+
+    def _portable_law(self) -> dict[str, Any]:
+        off = float(1 - self._covered) * math.exp(-self.eps0)
+        shares = (share * self._on for share in (float(self._covered), off))
+        return {
+            "kind": "wheel",
+            "points": self._points,
+            "width": self._width,
+            "terms": self._terms,
+            "on": chance_of(*shares),
+        }
 
     def _randomize(self, values: Array, src: Source) -> Array:
         """With probability s w e/Omega a uniform point of a uniform arc, unless the next arc covers it as well.

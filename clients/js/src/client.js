@@ -1,0 +1,185 @@
+// One report per plan and period: verified, drawn once, kept before it is sent, sent again as it is after a failure.
+
+import { attempt, concat, fromBase64, fromHex, integer, Refusal, text, toBase64, utf8 } from "./bytes.js";
+import { seal } from "./hpke.js";
+import { Draws, drawRows, secure } from "./law.js";
+import { decodeResponse, encapsulate, encodeRequest, keyConfig } from "./ohttp.js";
+import { current, pinned } from "./publication.js";
+
+const REPORTS = "application/vnd.shuffledp.reports";
+/** How many earlier periods a resend looks at. */
+const EARLIER = 20;
+
+/** A report of a plan and period is kept as JSON: its bytes until they have arrived, and whether they have. */
+const keyOf = ({ digest }, period) => `report ${digest} ${period}`;
+const SENT = '{"sent":true}';
+const LOST = '{"sent":false}';
+
+/**
+ * The bytes of one report: every slot sealed on its own to the analyst, empty ones as blanks of the same size.
+ * @param {import("./index.js").Publication} publication
+ * @param {any[]} rows
+ */
+const makeReport = ({ portable, digest, analyst, period }, rows) =>
+  attempt("law", "The law of the plan cannot be run", async () => {
+    const { slots, message_bytes: size } = portable;
+    const messages = drawRows(portable, rows, secure);
+    if (!(messages.length <= slots) || messages.some((message) => message.length !== size))
+      throw new Refusal("law", "The law of the plan gives messages that do not fit");
+    const info = concat(fromHex(digest), integer(period, 8));
+    const key = fromBase64(analyst.sealing);
+    const plain = messages.map((message) => concat(integer(1, 1), message));
+    while (plain.length < slots) plain.push(new Uint8Array(1 + size));
+    const sealed = [];
+    const draws = new Draws(secure);
+    // In a random order: which message is the user's own must not show in its place.
+    while (plain.length) sealed.push(await seal(key, info, ...plain.splice(draws.below(plain.length), 1)));
+    return concat(utf8("SDR1"), info, integer(1, 2), secure(16), ...sealed);
+  });
+
+export class Client {
+  #keys;
+  #settings;
+
+  /** @param {import("./index.js").Settings} settings */
+  constructor({ service, publishers, storage, relay, mirror, plain = false, timeout = 20_000, now = () => Date.now() / 1000, fetch = globalThis.fetch }) {
+    if (typeof storage?.update !== "function")
+      throw new Refusal("setting", "storage must be one that lasts, such as new BrowserStorage().");
+    const base = folder("service", service);
+    const target = relay ? address("relay", relay) : new URL(plain ? "reports" : "ohttp", base);
+    if (relay && plain) throw new Refusal("setting", "plain must be left out with a relay, which forwards Oblivious HTTP only.");
+    this.#settings = { base, storage, target, mirror: mirror ? folder("mirror", mirror) : base, plain, timeout, now, fetch };
+    this.#keys = pinned(publishers);
+    this.#keys.catch(() => undefined); // told when it is needed
+  }
+
+  /**
+   * The publication that holds now under a name, verified, and its period.
+   * @param {string} name
+   */
+  async publication(name) {
+    const time = this.#settings.now();
+    if (!Number.isFinite(time)) throw new Refusal("time", "The clock gives no time");
+    const keys = await this.#keys;
+    const plans = await this.#get("plans", (bytes) => JSON.parse(text(bytes)));
+    const found = await current(plans, name, keys, time, (key, change) => this.#update(key, change));
+    return { ...found, time, period: Math.floor((time - found.starts) / found.length) };
+  }
+
+  /**
+   * Reports a value, once; a report that has not arrived yet is sent again as it is, whatever the value is now.
+   * @param {string} name of the plan
+   * @param {any} value
+   */
+  async report(name, value) {
+    return this.reportRows(name, [value]);
+  }
+
+  /**
+   * Reports a user who has several rows, or none.
+   * @param {string} name
+   * @param {any[]} rows
+   */
+  async reportRows(name, rows) {
+    if (!Array.isArray(rows)) throw new Refusal("value", "The rows must be a list with one entry per row; pass [value].");
+    const plan = await this.publication(name);
+    const key = keyOf(plan, plan.period);
+    let kept = await this.#update(key);
+    if (kept === undefined) {
+      const made = JSON.stringify({ sent: false, body: toBase64(await makeReport(plan, rows)) });
+      kept = await this.#update(key, (old) => old ?? made); // another tab may have been first
+    }
+    return this.#deliver(plan, plan.period, kept);
+  }
+
+  /**
+   * Sends again what has not arrived, of this period and of earlier ones whose reports are still taken; draws nothing.
+   * @param {string} name
+   */
+  async resend(name) {
+    const plan = await this.publication(name);
+    const { starts, length, grace, time, period } = plan;
+    const results = [];
+    for (let k = Math.max(0, period - EARLIER); k <= period; k++) {
+      const key = keyOf(plan, k);
+      const kept = await this.#update(key);
+      if (!kept || kept === SENT || kept === LOST) continue;
+      if (time < starts + (k + 1) * length + grace) results.push(await this.#deliver(plan, k, kept));
+      else await this.#update(key, () => LOST); // nobody takes it any more
+    }
+    return results;
+  }
+
+  /** What is stored under a key, after a change; a storage that forgets is found out before anything is sent. */
+  #update(key, change) {
+    const { storage } = this.#settings;
+    return attempt("storage", "The storage does not keep what is written", async () => {
+      if (change) await storage.update(key, change);
+      const kept = await storage.update(key, (old) => old);
+      if (change && kept === undefined) throw new Error("forgotten");
+      return kept;
+    });
+  }
+
+  async #deliver({ name, digest }, period, kept) {
+    if (kept === SENT) return { status: "already sent", name, digest, period };
+    if (kept === LOST) throw new Refusal("time", "The report of this period is too late to be delivered; check the clock.");
+    await this.#send(await attempt("storage", "The storage holds a report that cannot be read", () => fromBase64(JSON.parse(kept).body)));
+    // Should this fail: the report has arrived, and at worst the same bytes are sent once more and count once.
+    await this.#update(keyOf({ digest }, period), () => SENT).catch(() => undefined);
+    return { status: "sent", name, digest, period };
+  }
+
+  async #send(body) {
+    const { target, plain } = this.#settings;
+    const { status, content } = await (plain ? this.#fetch(target, REPORTS, body) : this.#oblivious(body));
+    if (status === 200) return;
+    const said = new TextDecoder().decode(content).match(/"error": *"(.{1,300}?)"/)?.[1]; // the service's own sentence
+    throw new Refusal("delivery", `The service refused the report (${said ?? status}); the same report can be sent again.`);
+  }
+
+  /** A fresh encapsulation every time, under the key that the service has now. */
+  async #oblivious(content) {
+    const { base, target } = this.#settings;
+    const config = await this.#get("ohttp-keys", keyConfig);
+    const headers = [["content-type", REPORTS]];
+    const request = { method: "POST", scheme: base.protocol.slice(0, -1), authority: base.host, path: "/reports", headers, content };
+    const { sealed, open } = await encapsulate(config, encodeRequest(request));
+    const answer = await this.#fetch(target, "message/ohttp-req", sealed);
+    return answer.status === 200 ? understood("an answer", async () => decodeResponse(await open(answer.content))) : answer;
+  }
+
+  /** A document of the service. */
+  async #get(path, parse) {
+    const { status, content } = await this.#fetch(new URL(path, this.#settings.mirror));
+    if (status !== 200) throw new Refusal("delivery", `The service did not give ${path} (${status}); try again later.`);
+    return understood(path, () => parse(content));
+  }
+
+  #fetch(url, type, body) {
+    const { fetch, timeout } = this.#settings;
+    return attempt("delivery", "The service could not be reached; try again later.", async () => {
+      const response = await fetch(url, {
+        method: body ? "POST" : "GET", body, headers: type ? { "content-type": type } : {},
+        credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store", redirect: "error",
+        signal: AbortSignal.timeout(timeout),
+      });
+      return { status: response.status, content: new Uint8Array(await response.arrayBuffer()) };
+    });
+  }
+}
+
+/** TLS, or this machine. */
+function address(name, given) {
+  const found = URL.canParse(given) ? new URL(given) : undefined;
+  if (found?.protocol === "https:" || (found?.protocol === "http:" && /^(localhost|127\.[\d.]+|\[::1\])$/.test(found.hostname))) return found;
+  throw new Refusal("setting", `${name} must be an address that starts with https:// (http:// on this machine only).`);
+}
+
+/** An address below which others lie. */
+const folder = (name, given) => {
+  const found = address(name, given);
+  return new URL(found.pathname.replace(/\/*$/, "/"), found);
+};
+
+const understood = (what, parse) => attempt("delivery", `The service gave ${what} that cannot be read; try again later.`, parse);

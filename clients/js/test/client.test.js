@@ -1,0 +1,429 @@
+// What a client refuses, what it keeps, and what it sends.
+
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { before, test } from "node:test";
+
+import { fromHex, toBase64, toHex } from "../src/bytes.js";
+import { FileStorage } from "../src/file.js";
+import { Client, MemoryStorage, Refusal } from "../src/index.js";
+import { DIGEST, keyPair, PORTABLE, published, publisher, Service, unsealed } from "./helper.js";
+
+let alice, mallory, analyst;
+
+before(async () => {
+  [alice, mallory, analyst] = await Promise.all([publisher(), publisher(), keyPair()]);
+});
+
+/** A service with these publications, and a client of it. */
+async function scene({ publications = [{}], withdrawals = [], ...settings } = {}) {
+  const service = await new Service().start();
+  service.plans.publications = await Promise.all(publications.map((more) => alice.sign("publication", published(analyst, more))));
+  service.plans.withdrawals = await Promise.all(
+    withdrawals.map((serial) =>
+      alice.sign("withdrawal", { format: "shuffledp withdrawal", version: 1, digest: DIGEST, name: "fruit", serial, reason: "" })));
+  const clock = { now: 1234 };
+  const made = () =>
+    new Client({
+      service: "https://shuffler.example", publishers: [alice.line], storage, now: () => clock.now, fetch: service.fetch, ...settings,
+    });
+  const storage = settings.storage ?? new MemoryStorage();
+  return { service, clock, storage, made, client: made() };
+}
+
+const refused = (promise, code, words) =>
+  assert.rejects(promise, (error) => {
+    assert.ok(error instanceof Refusal, String(error.stack));
+    assert.equal(error.code, code);
+    assert.match(error.message, words);
+    assert.match(error.message, /^[A-Za-z][^\n]*\.$/); // one sentence
+    return true;
+  });
+
+test("a report: header, id, messages and blanks sealed to the analyst", async () => {
+  const { service, client } = await scene();
+  assert.deepEqual(await client.report("fruit", "pear"), { status: "sent", name: "fruit", digest: DIGEST, period: 2 });
+  const [body] = service.arrived;
+  assert.equal(toHex(body.slice(0, 46)), "53445231" + DIGEST + "0000000000000002" + "0001");
+  const info = fromHex(DIGEST + "0000000000000002");
+  const slots = [body.slice(62, 112), body.slice(112)];
+  const opened = await Promise.all(slots.map((sealed) => unsealed(analyst, info, sealed)));
+  assert.deepEqual(opened.map(toHex).sort(), ["0000", "0101"]);
+  await assert.rejects(unsealed(analyst, fromHex(DIGEST + "0000000000000003"), slots[0])); // not of another period
+});
+
+test("asks nobody but the service, without cookies or referrer", async () => {
+  const { service, client } = await scene();
+  await client.report("fruit", "pear");
+  assert.deepEqual(service.asked.map(({ url }) => url), ["plans", "ohttp-keys", "ohttp"].map((path) => "https://shuffler.example/" + path));
+  for (const { init } of service.asked) {
+    assert.equal(init.credentials, "omit");
+    assert.equal(init.referrerPolicy, "no-referrer");
+    assert.equal(init.redirect, "error");
+  }
+  assert.equal(service.asked[2].init.headers["content-type"], "message/ohttp-req");
+});
+
+test("a relay is sent the sealed request, and the service is not", async () => {
+  const { service, client } = await scene({ relay: "https://relay.example/to/shuffler/" });
+  await client.report("fruit", "pear");
+  assert.equal(service.asked.at(-1).url, "https://relay.example/to/shuffler/");
+  assert.equal(service.arrived.length, 1);
+});
+
+test("plans and keys come from a mirror that is the same for all, reports go to the service", async () => {
+  const { service, client } = await scene({ mirror: "https://mirror.example/shuffler" });
+  await client.report("fruit", "pear");
+  const mirror = "https://mirror.example/shuffler/";
+  assert.deepEqual(service.asked.map(({ url }) => url), [mirror + "plans", mirror + "ohttp-keys", "https://shuffler.example/ohttp"]);
+});
+
+test("the place of a message in its report is random", async () => {
+  const firsts = new Set();
+  for (let i = 0; i < 40; i++) {
+    const { service, client } = await scene({ plain: true });
+    await client.report("fruit", "pear");
+    const info = fromHex(DIGEST + "0000000000000002");
+    firsts.add(toHex(await unsealed(analyst, info, service.arrived[0].slice(62, 112))));
+  }
+  assert.deepEqual([...firsts].sort(), ["0000", "0101"]); // each missing with a chance of 2^-40
+});
+
+test("plain reports over TLS", async () => {
+  const { service, client } = await scene({ plain: true });
+  await client.report("fruit", "pear");
+  assert.equal(service.asked.at(-1).url, "https://shuffler.example/reports");
+  assert.equal(service.asked.at(-1).init.headers["content-type"], "application/vnd.shuffledp.reports");
+});
+
+test("one report per period; the next period has its own", async () => {
+  const { service, clock, client, made } = await scene();
+  await client.report("fruit", "pear");
+  assert.equal((await client.report("fruit", "apple")).status, "already sent");
+  assert.equal((await made().report("fruit", "apple")).status, "already sent"); // another tab, or after a reload
+  assert.equal(service.arrived.length, 1);
+  clock.now += 100;
+  assert.equal((await client.report("fruit", "apple")).period, 3);
+  clock.now -= 100; // the clock goes back
+  assert.equal((await client.report("fruit", "apple")).status, "already sent");
+  assert.equal(service.arrived.length, 2);
+  assert.notEqual(toHex(service.arrived[0].slice(46, 62)), toHex(service.arrived[1].slice(46, 62)));
+});
+
+for (const down of ["lost", "/ohttp", "outer"])
+  test(`after a failure (${down}) the same bytes are sent in a fresh encapsulation, whatever the value is now`, async () => {
+    const { service, client, made } = await scene();
+    service.down = down;
+    await refused(client.report("fruit", "pear"), "delivery", /could not be reached|refused the report/);
+    await refused(client.report("fruit", "apple"), "delivery", /could not be reached|refused the report/);
+    service.down = "";
+    assert.equal((await made().report("fruit", "apple")).status, "sent");
+    assert.deepEqual(await client.resend("fruit"), []);
+    assert.equal(new Set(service.arrived.map(toHex)).size, 1);
+    assert.equal(new Set(service.outer.map((raw) => toHex(raw.slice(7, 39)))).size, service.outer.length); // fresh keys
+  });
+
+test("the draw of a lost report is never repeated", async () => {
+  const law = { kind: "uniform", size: 2 ** 40 };
+  const portable = { ...PORTABLE, law, message_bytes: 5, slots: 1, encoding: { kind: "number", bytes: 5 } };
+  const { service, client, made } = await scene({ publications: [{ portable }], plain: true });
+  service.down = "lost";
+  for (let i = 0; i < 3; i++) await refused(made().report("fruit", i), "delivery", /could not be reached/);
+  service.down = "";
+  await client.report("fruit", 4);
+  assert.equal(new Set(service.arrived.map(toHex)).size, 1);
+  assert.equal(service.arrived.length, 4);
+});
+
+test("resend sends what is pending, of earlier periods too while they are taken, and draws nothing", async () => {
+  const { service, clock, client } = await scene();
+  service.down = "/ohttp";
+  await refused(client.report("fruit", "pear"), "delivery", /could not be reached/);
+  service.down = "";
+  clock.now = 1340; // in the grace of period 2
+  assert.deepEqual((await client.resend("fruit")).map(({ status, period }) => [status, period]), [["sent", 2]]);
+  assert.deepEqual(await client.resend("fruit"), []);
+  assert.equal(service.arrived.length, 1);
+});
+
+test("a report that nobody takes any more is dropped, and not drawn again when the clock goes back", async () => {
+  const { service, clock, client } = await scene();
+  service.down = "/ohttp";
+  await refused(client.report("fruit", "pear"), "delivery", /could not be reached/);
+  service.down = "";
+  clock.now = 1351;
+  assert.deepEqual(await client.resend("fruit"), []);
+  clock.now = 1299;
+  await refused(client.report("fruit", "pear"), "time", /too late/);
+  assert.equal(service.arrived.length, 0);
+});
+
+test("what the service says is passed on", async () => {
+  const { service, client } = await scene();
+  service.status = 410;
+  await refused(client.report("fruit", "pear"), "delivery", /the plan has expired/);
+  service.status = 200;
+  assert.equal((await client.report("fruit", "pear")).status, "sent");
+});
+
+test("an error page of a proxy, in whatever bytes, is a refusal like any other", async () => {
+  const { service } = await scene();
+  const proxied = async (url, init) => (init.method === "POST" ? new Response(Uint8Array.of(255, 254, 60), { status: 502 }) : service.fetch(url, init));
+  const storage = new MemoryStorage();
+  const settings = { service: "https://shuffler.example", publishers: [alice.line], storage, now: () => 1234, fetch: proxied };
+  await refused(new Client(settings).report("fruit", "pear"), "delivery", /refused the report \(502\)/);
+  const odd = async (url, init) => (init.method === "POST" ? new Response("not sealed") : service.fetch(url, init));
+  await refused(new Client({ ...settings, fetch: odd }).report("fruit", "pear"), "delivery", /an answer that cannot be read/);
+  const keyless = async (url, init) => (String(url).endsWith("keys") ? new Response("no keys") : service.fetch(url, init));
+  await refused(new Client({ ...settings, fetch: keyless }).report("fruit", "pear"), "delivery", /ohttp-keys that cannot be read/);
+  const missing = async () => new Response("", { status: 404 });
+  await refused(new Client({ ...settings, fetch: missing }).report("fruit", "pear"), "delivery", /did not give plans \(404\)/);
+});
+
+test("two at once make one report", async () => {
+  const { service, made } = await scene();
+  await Promise.all(Array.from({ length: 8 }, (_, i) => made().report("fruit", i % 2 ? "pear" : "apple")));
+  assert.equal(new Set(service.arrived.map(toHex)).size, 1);
+});
+
+const broken = {
+  "throws": { update: async () => { throw new Error("quota"); } },
+  "forgets": { update: async (key, change) => change(undefined) },
+  "keeps names only": new (class extends MemoryStorage {
+    async update(key, change) {
+      if (key.startsWith("report") && change(undefined) !== undefined) throw new DOMException("full", "QuotaExceededError");
+      return super.update(key, change);
+    }
+  })(),
+};
+for (const [how, storage] of Object.entries(broken))
+  test(`without a storage that lasts nothing is sent (${how})`, async () => {
+    const { service, client } = await scene({ storage });
+    await refused(client.report("fruit", "pear"), "storage", /does not keep/);
+    assert.equal(service.arrived.length, 0);
+    assert.ok(service.asked.every(({ init }) => init.method === "GET"));
+  });
+
+test("a storage that cannot be read stops the client", async () => {
+  const { service, client, storage } = await scene();
+  await storage.update(`report ${DIGEST} 2`, () => "{");
+  await refused(client.report("fruit", "pear"), "storage", /cannot be read/);
+  assert.equal(service.arrived.length, 0);
+});
+
+test("a storage that fails after the report has arrived: sent, and the same bytes next time", async () => {
+  let full = false;
+  const storage = new (class extends MemoryStorage {
+    async update(key, change) {
+      if (full) throw new Error("full");
+      return super.update(key, change);
+    }
+  })();
+  const { service, client } = await scene({ storage });
+  const fetch = service.fetch;
+  service.fetch = undefined;
+  const late = new Client({
+    service: "https://shuffler.example", publishers: [alice.line], storage, now: () => 1234,
+    fetch: async (url, init) => {
+      const answer = await fetch(url, init);
+      full = init.method === "POST";
+      return answer;
+    },
+  });
+  assert.equal((await late.report("fruit", "pear")).status, "sent");
+  full = false;
+  assert.equal((await client.report("fruit", "apple")).status, "sent");
+  assert.equal(new Set(service.arrived.map(toHex)).size, 1);
+});
+
+test("a folder keeps reports, for one process and for another", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "shuffledp-"));
+  try {
+    const { service, made } = await scene({ storage: new FileStorage(join(folder, "state")) });
+    service.down = "lost";
+    await refused(made().report("fruit", "pear"), "delivery", /could not be reached/);
+    service.down = "";
+    const others = Array.from({ length: 5 }, () => new FileStorage(join(folder, "state")));
+    const values = await Promise.all(others.map((storage, i) => storage.update("key", (old) => old ?? `mine ${i}`)));
+    assert.equal(new Set(values).size, 1);
+    assert.equal((await made().report("fruit", "apple")).status, "sent");
+    assert.equal(new Set(service.arrived.map(toHex)).size, 1);
+    assert.ok((await readdir(join(folder, "state"))).every((file) => /^[0-9a-f]{64}$/.test(file))); // nothing left over
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+// -- trust ----------------------------------------------------------------------------------------------------------------
+
+test("an unknown publisher is refused", async () => {
+  const { service, client } = await scene({ publications: [] });
+  service.plans.publications = [await mallory.sign("publication", published(analyst))];
+  await refused(client.report("fruit", "pear"), "trust", /not pinned/);
+  service.plans.publications[0].key = alice.id; // mallory's signature under alice's name
+  await refused(client.report("fruit", "pear"), "trust", /signature of the publication is not valid/);
+});
+
+const alterations = {
+  "a changed payload": (envelope) => ({ ...envelope, payload: envelope.payload.replace('"serial":1', '"serial":2') }),
+  "a changed signature": (envelope) => ({ ...envelope, signature: "A" + envelope.signature.slice(1, -1) + "A" }),
+  "no signature": ({ signature, ...envelope }) => envelope,
+  "a payload that is not text": (envelope) => ({ ...envelope, payload: JSON.parse(envelope.payload) }),
+};
+for (const [what, alter] of Object.entries(alterations))
+  test(`refused: ${what}`, async () => {
+    const { service, client } = await scene();
+    service.plans.publications = service.plans.publications.map(alter);
+    await refused(client.report("fruit", "pear"), "trust", /signature of the publication is not valid/);
+    assert.equal(service.arrived.length, 0);
+  });
+
+test("a signature for another kind of document is refused", async () => {
+  const { service, client } = await scene();
+  service.plans.publications = [await alice.sign("withdrawal", published(analyst))];
+  await refused(client.report("fruit", "pear"), "trust", /not valid/);
+});
+
+const documents = [
+  [{ version: 2 }, "trust", /another version/],
+  [{ format: "other" }, "trust", /another version/],
+  [{ expires: 1234 }, "time", /expired/],
+  [{ starts: 1235 }, "time", /not started/],
+  [{ digest: "AB".repeat(32) }, "trust", /field digest/],
+  [{ serial: -1 }, "trust", /field serial/],
+  [{ serial: 1.5 }, "trust", /field serial/],
+  [{ length: 0 }, "trust", /field length/],
+  [{ grace: "1" }, "trust", /field grace/],
+  [{ analyst: { sealing: "AAAA" } }, "trust", /field analyst/],
+  [{ analyst: {} }, "trust", /field analyst/],
+  [{ portable: null }, "law", /cannot be run/],
+  [{ name: "vegetables" }, "trust", /"fruit" is not offered/],
+  [{ portable: {} }, "law", /cannot be run/],
+  [{ portable: { ...PORTABLE, law: { kind: "magic" } } }, "law", /law is of a kind that is not known/],
+  [{ portable: { ...PORTABLE, law: { kind: "toString" } } }, "law", /law is of a kind that is not known/],
+  [{ portable: { ...PORTABLE, law: { kind: "uniform" } } }, "law", /cannot be run/],
+  [{ portable: { ...PORTABLE, law: { kind: "keep", size: 3, keep: "0.5" } } }, "law", /cannot be run/],
+  [{ portable: { ...PORTABLE, input: { kind: "magic" } } }, "law", /input is of a kind that is not known/],
+  [{ portable: { ...PORTABLE, message_bytes: 2 } }, "law", /do not fit/],
+  [{ portable: { ...PORTABLE, slots: 0 } }, "law", /do not fit/],
+  [{ portable: { ...PORTABLE, reports_per_user: 3 } }, "law", /do not fit/],
+];
+for (const [more, code, words] of documents)
+  test(`refused: a publication with ${JSON.stringify(more).slice(0, 90)}`, async () => {
+    const { service, client } = await scene({ publications: [more] });
+    await refused(client.report("fruit", "pear"), code, words);
+    assert.ok(service.asked.every(({ init }) => init.method === "GET"));
+  });
+
+test("signed text that is no JSON is refused", async () => {
+  const { service, client } = await scene();
+  service.plans.publications = [await alice.sign("publication", "{")];
+  await refused(client.report("fruit", "pear"), "trust", /cannot be read/);
+});
+
+test("an analyst's key of small order is refused", async () => {
+  const { service, client } = await scene({ publications: [{ analyst: { sealing: toBase64(new Uint8Array(32)) } }] });
+  await refused(client.report("fruit", "pear"), "law", /cannot be run/);
+  assert.equal(service.arrived.length, 0);
+});
+
+test("a withdrawn publication is refused, also when the service hides the withdrawal later", async () => {
+  const { service, client } = await scene({ withdrawals: [1] });
+  const { publications } = service.plans;
+  service.plans.publications = []; // as a shuffler lists it
+  await refused(client.report("fruit", "pear"), "trust", /withdrawn/);
+  service.plans.publications = publications;
+  await refused(client.report("fruit", "pear"), "trust", /withdrawn/);
+  service.plans.withdrawals = [];
+  await refused(client.report("fruit", "pear"), "trust", /withdrawn/);
+  service.plans.publications.push(await alice.sign("publication", published(analyst, { serial: 2 })));
+  assert.equal((await client.report("fruit", "pear")).status, "sent");
+});
+
+test("a pending report of a withdrawn publication is not sent", async () => {
+  const { service, client } = await scene();
+  service.down = "/ohttp";
+  await refused(client.report("fruit", "pear"), "delivery", /could not be reached/);
+  service.down = "";
+  const withdrawal = { format: "shuffledp withdrawal", version: 1, name: "fruit", serial: 1 };
+  service.plans.withdrawals = [await alice.sign("withdrawal", withdrawal)];
+  await refused(client.resend("fruit"), "trust", /withdrawn/);
+  assert.equal(service.arrived.length, 0);
+});
+
+test("withdrawals: those of others are nothing to us, those that are altered stop the client", async () => {
+  const { service, client } = await scene();
+  const withdrawal = { format: "shuffledp withdrawal", version: 1, name: "fruit", serial: 9 };
+  service.plans.withdrawals = [await mallory.sign("withdrawal", withdrawal)];
+  assert.equal((await client.report("fruit", "pear")).status, "sent");
+  service.plans.withdrawals[0].key = alice.id;
+  await refused(client.report("fruit", "pear"), "trust", /signature of the withdrawal/);
+});
+
+test("an older publication than one that was accepted is refused", async () => {
+  const { service, client } = await scene({ publications: [{ serial: 4 }, { serial: 5 }] });
+  await client.report("fruit", "pear");
+  service.plans.publications.pop();
+  await refused(client.report("fruit", "pear"), "trust", /older than one before: serial 4 after 5/);
+});
+
+test("the next publication waits until it starts", async () => {
+  const next = { serial: 2, digest: "cd".repeat(32), starts: 2000 };
+  const { clock, client } = await scene({ publications: [{}, next] });
+  assert.equal((await client.report("fruit", "pear")).digest, DIGEST);
+  clock.now = 2001;
+  assert.deepEqual(await client.report("fruit", "pear"), { status: "sent", name: "fruit", digest: next.digest, period: 0 });
+});
+
+test("another plan under a serial that was accepted is refused", async () => {
+  const { service, client } = await scene();
+  await client.report("fruit", "pear");
+  service.plans.publications = [await alice.sign("publication", published(analyst, { digest: "cd".repeat(32) }))];
+  await refused(client.report("fruit", "pear"), "trust", /another one than before with the same serial 1/);
+});
+
+test("a storage that holds nonsense about a name stops the client", async () => {
+  const { client, storage } = await scene();
+  await storage.update("name fruit", () => '{"serial": "x"}');
+  await refused(client.report("fruit", "pear"), "storage", /does not keep/);
+});
+
+// -- settings and surroundings -------------------------------------------------------------------------------------------
+
+test("settings are refused in one sentence", async () => {
+  const { made } = await scene();
+  const settings = { service: "https://shuffler.example", publishers: [alice.line], storage: new MemoryStorage() };
+  const bad = [
+    [{ service: "shuffler" }, /^service must/], [{ service: undefined }, /^service must/], [{ service: "http://shuffler.example" }, /^service must/],
+    [{ relay: "http://relay.example" }, /^relay must/], [{ mirror: "ftp://127.0.0.1" }, /^mirror must/], [{ storage: undefined }, /^storage must/],
+    [{ relay: "https://relay.example", plain: true }, /^plain must/],
+  ];
+  for (const [more, words] of bad)
+    assert.throws(() => new Client({ ...settings, ...more }), (error) => error instanceof Refusal && words.test(error.message));
+  for (const publishers of [[], undefined, "ed25519", ["x25519 AAAA"], ["ed25519 AAAA"], [alice.line + " more"]])
+    await refused(new Client({ ...settings, publishers, fetch: async () => assert.fail("asked") }).report("fruit", "pear"), "setting", /publishers must/);
+  await refused(made().reportRows("fruit", "pear"), "value", /rows must be a list/);
+});
+
+test("no time, no service, no plans: nothing is sent", async () => {
+  const lost = await scene({ now: () => NaN });
+  await refused(lost.client.report("fruit", "pear"), "time", /no time/);
+  const { service, client } = await scene();
+  service.down = "network";
+  await refused(client.report("fruit", "pear"), "delivery", /could not be reached/);
+  service.down = "";
+  service.plans = undefined;
+  await refused(client.report("fruit", "pear"), "delivery", /plans that cannot be read/);
+  service.plans = { publications: "many" };
+  await refused(client.report("fruit", "pear"), "trust", /is not offered/);
+});
+
+test("a service that does not answer is given up after the timeout", { timeout: 5000 }, async () => {
+  const hanging = (url, { signal }) => new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+  const { client } = await scene({ fetch: hanging, timeout: 20 });
+  const alive = setTimeout(() => undefined, 5000); // the timer of the signal alone does not keep Node running
+  await refused(client.report("fruit", "pear"), "delivery", /could not be reached/);
+  clearTimeout(alive);
+});

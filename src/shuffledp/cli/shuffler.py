@@ -1,0 +1,211 @@
+"""shuffler: keys, plans and periods of the service that collects sealed reports and releases shuffled batches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .._support.sockets import is_loopback
+from .._support.tables import Column, Table
+from ..errors import ParameterError
+from . import options
+from .base import answer, main, print_json, say, wrote
+from .terminal import show_table
+
+if TYPE_CHECKING:
+    from ..shuffler.service import Service
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+
+
+@main.group()
+def shuffler() -> None:
+    """Run a shuffler: sealed reports from clients in, anonymous batches out (extra `shuffler`).
+
+    \b
+      shuffledp shuffler keygen --analyst analyst
+      shuffledp shuffler publish plan.json --keys analyst -o fruit.json
+      shuffledp shuffler keygen DIR
+      cp analyst/signing.pub DIR/publishers; cp fruit.json DIR/plans
+      shuffledp shuffler serve DIR
+    """
+
+
+@shuffler.command()
+@_folder
+@click.option(
+    "--analyst", is_flag=True, help="The keys of who publishes plans and opens batches, in place of a shuffler."
+)
+@click.option("--store", default="", metavar="ADDRESS", help="postgresql://..., where several front ends share one.")
+def keygen(folder: Path, analyst: bool, store: str) -> None:
+    """Make the directory of a shuffler, or of an analyst, with its keys; keys that exist stay as they are."""
+    from ..shuffler import keys
+    from ..shuffler.home import Home
+
+    if not analyst:
+        home = Home.make(folder, store=store)
+        say(f"{folder}: keys are ready; put publishers' keys in {home.publishers} and plans in {home.plans_folder}")
+        return
+    for name in ("signing", "sealing"):
+        if not (folder / f"{name}.key").exists():
+            keys.generate(folder, name)
+    say(f"{folder}: keys are ready; hand out signing.pub and sealing.pub, and nothing else")
+
+
+@shuffler.command()
+@click.argument("plan", type=click.Path(dir_okay=False))
+@click.option("--keys", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of who publishes.")
+@click.option("--analyst", type=click.Path(path_type=Path), metavar="FILE", help="sealing.pub; else that of --keys.")
+@click.option("--length", default="1d", show_default=True, metavar="TIME", help="Of a period: 90s, 30m, 6h, 1d, 4w.")
+@click.option("--lasts", default="52w", show_default=True, metavar="TIME", help="How long clients answer.")
+@click.option("--grace", default="1h", show_default=True, metavar="TIME", help="For reports that come after a period.")
+@click.option("--dispose", metavar="TIME", help="When too few reports are discarded.  [default: 1w]")
+@click.option("--starts", metavar="SECONDS", type=int, help="Since 1970.  [default: now]")
+@click.option("--serial", metavar="K", type=int, help="Greater than those before.  [default: seconds since 1970]")
+@click.option("--minimum", metavar="K", type=int, help="Contributors of a batch, at least.  [default: the plan's]")
+@click.option("--name", default="", metavar="TEXT", help="Of the question.  [default: the plan's]")
+@click.option("-o", "--out", required=True, metavar="FILE", help="Where to write; put it in the plans of a shuffler.")
+def publish(plan: str, keys: Path, analyst: Path | None, out: str, **given: Any) -> None:
+    """Sign PLAN for clients and shuffler: its law in whole numbers, its periods, and who may open reports."""
+    import time
+
+    from ..protocol.plan import plan_of
+    from ..shuffler import keys as files
+    from ..shuffler import publication, signed
+
+    now = int(time.time())
+    starts = now if given["starts"] is None else given["starts"]
+    envelope = publication.publish(
+        plan_of(plan),
+        files.signing(keys / "signing.key"),
+        files.public(analyst or keys / "sealing.pub", "x25519"),
+        serial=now if given["serial"] is None else given["serial"],
+        starts=starts,
+        length=_seconds("length", given["length"]),
+        expires=starts + _seconds("lasts", given["lasts"]),
+        grace=_seconds("grace", given["grace"]),
+        dispose=given["dispose"] and _seconds("dispose", given["dispose"]),
+        minimum=given["minimum"],
+        name=given["name"],
+    )
+    signed.save(out, envelope)
+    wrote(out)
+
+
+@shuffler.command()
+@click.argument("published", metavar="FILE", type=click.Path(dir_okay=False))
+@click.option("--keys", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of who published it.")
+@click.option("--reason", default="", metavar="TEXT", help="For those who read it.")
+@click.option("-o", "--out", required=True, metavar="FILE", help="Where to write; put it in the plans of a shuffler.")
+def withdraw(published: str, keys: Path, reason: str, out: str) -> None:
+    """Withdraw a publication and all before it: clients stop, and what the shuffler holds of it is discarded."""
+    from ..shuffler import keys as files
+    from ..shuffler import publication, signed
+
+    key = files.signing(keys / "signing.key")
+    found = publication.Publication.read(signed.read(published), files.trusted([key.public_key()]))
+    signed.save(out, publication.withdraw(found, key, reason=reason))
+    wrote(out)
+
+
+def _seconds(name: str, text: str) -> int:
+    number, unit = text[:-1], _UNITS.get(text[-1:])
+    if unit is None or not number.isdecimal():
+        raise ParameterError(f"--{name} must be a time such as 90s, 30m, 6h, 1d or 4w, got {text!r}; write it so.")
+    return int(number) * unit
+
+
+@shuffler.command()
+@_folder
+@click.option("--port", default=8080, show_default=True, help="Where to listen; 0 takes a free port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Who can reach it: this machine only by default.")
+@click.option("--no-release", is_flag=True, help="Only take reports in: another front end releases.")
+def serve(folder: Path, port: int, host: str, no_release: bool) -> None:
+    """Take reports in, and release every period that is over.  Stop it with Ctrl-C.
+
+    Nothing of a request is logged.  Beyond this machine, put a reverse proxy with TLS in front of it.
+    """
+    from ..shuffler.service import serve as run
+
+    def ready(address: str) -> None:
+        if not is_loopback(host):
+            say(f"shuffledp: {host} can be reached from other machines; put TLS in front of it.", err=True)
+        say(f"{address} (stop with Ctrl-C)")
+
+    run(_service(folder, releases=not no_release), host=host, port=port, ready=ready)
+
+
+@shuffler.command()
+@_folder
+@options.as_json
+def status(folder: Path, as_json: bool) -> None:
+    """Which keys, plans and periods there are, and how many contributors each period has."""
+    from ..shuffler.home import Home
+    from ..shuffler.ohttp_keys import Keys
+
+    home = Home(folder)
+    store, plans = home.open_store(), home.plans()
+    held = store.held()
+    store.shut()
+    found: dict[str, Any] = {
+        "keys": [{"number": key.number, "state": key.state} for key in Keys.load(home.ohttp).keys],
+        "plans": [
+            {
+                "plan": p.digest,
+                "name": p.name,
+                "serial": p.serial,
+                "minimum": p.minimum,
+                "withdrawn": d in plans.withdrawn,
+            }
+            for d, p in plans.found.items()
+        ],
+        "problems": list(plans.problems),
+        "periods": [
+            {"plan": h.place[0].hex(), "period": h.place[1], "state": h.state, "contributors": h.contributors}
+            | {"refused": h.refused}
+            for h in held
+        ],
+    }
+    if as_json:
+        return print_json(found)
+    for name in ("keys", "plans", "periods"):
+        if found[name]:
+            heads = [head for head in found[name][0] if head != "refused"]
+            show_table(Table(tuple(Column(head=h, values=[str(one[h])[:24] for one in found[name]]) for h in heads)))
+    say(*(f"refused {problem}" for problem in plans.problems))
+
+
+@shuffler.command()
+@_folder
+@options.as_json
+def release(folder: Path, as_json: bool) -> None:
+    """Release or discard every period whose time has come, as the service does by itself."""
+    service = _service(folder)
+    made = [str(path) for path in service.release_due()]
+    service.store.shut()
+    answer(as_json, {"released": made}, *(made or ["nothing is due"]))
+
+
+@shuffler.command()
+@_folder
+@options.as_json
+def rotate(folder: Path, as_json: bool) -> None:
+    """Move every key for Oblivious HTTP on: pending, active, retired, erased; and make a new pending one.
+
+    Clients that hold the key of before are served until the next rotation.  A running service notices by itself.
+    """
+    from ..shuffler.home import Home
+    from ..shuffler.ohttp_keys import rotate as move
+
+    found = [{"number": key.number, "state": key.state} for key in move(Home(folder).ohttp).keys]
+    answer(as_json, {"keys": found}, *(f"key {one['number']}: {one['state']}" for one in found))
+
+
+def _service(folder: Path, *, releases: bool = True) -> Service:
+    from ..shuffler.home import Home
+    from ..shuffler.service import Service
+
+    return Service(Home(folder), releases=releases)

@@ -1,0 +1,115 @@
+"""The store in PostgreSQL: for several front ends that take reports in for the same periods."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from .._support.optional import require
+from .sealing import Report
+from .store import Entry, Place, Run, SqlStore, StoreUnavailableError, table_of
+
+_ROWS = 10_000
+#: How often a transaction that got in the way of another is tried again.
+_ATTEMPTS = 5
+#: Our advisory locks: the one of who makes tables, and the first number of those of who releases.
+_TABLES, _RELEASE = 0x53445001, 0x53445002
+_SETTINGS = (
+    "synchronous_commit = on",  # a commit that returned is on disk
+    "lock_timeout = '20s'",
+    "idle_in_transaction_session_timeout = '600s'",  # a front end that hangs must not hold the others up for ever
+)
+
+
+class _AgainError(StoreUnavailableError):
+    """The transaction got in the way of another, and may be tried again."""
+
+
+class PostgresStore(SqlStore):
+    """A table per period, dropped at release; until then the order of its rows on disk is that of transactions."""
+
+    BYTES, SHARED = "BYTEA", "FOR SHARE"
+
+    def __init__(self, address: str, owner: str) -> None:
+        super().__init__(owner)
+        self._psycopg = require("psycopg", extra="shuffler", purpose="a store in PostgreSQL")
+        self._address = address
+        errors = self._psycopg.errors
+        self._again = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
+        self._prepare()
+
+    def _connect(self) -> Any:
+        made = self._psycopg.connect(self._address, autocommit=True, connect_timeout=5)
+        for setting in _SETTINGS:
+            made.execute(f"SET {setting}")
+        return made
+
+    def _broken(self, connection: Any) -> bool:
+        return bool(connection.closed)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except self._again as error:
+            raise _AgainError(error) from None
+        except self._psycopg.Error as error:
+            raise StoreUnavailableError(error) from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[Run]:
+        """As the contract says."""
+        with self._failures():
+            connection = self._connection
+
+            def run(sql: str, given: Sequence[object] = ()) -> Any:
+                return connection.execute(sql.replace("?", "%s"), given)
+
+            with connection.transaction():
+                yield run
+
+    def _one_at_a_time(self, run: Run) -> None:
+        run("SELECT pg_advisory_xact_lock(?)", (_TABLES,))
+
+    def add(self, entries: Sequence[Entry], refused: Mapping[tuple[Place, str], int]) -> list[str]:
+        """As the contract says; what got in the way of another front end is tried again."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return super().add(entries, Counter(refused))
+            except _AgainError:
+                continue
+        return super().add(entries, refused)
+
+    def _insert_reports(self, run: Run, table: str, reports: Sequence[Report]) -> int:
+        rows = [report.id for report in reports], [report.sealed for report in reports]
+        sql = f"INSERT INTO {table} SELECT * FROM unnest(?::bytea[], ?::bytea[]) ON CONFLICT DO NOTHING"
+        return int(run(sql, rows).rowcount)
+
+    def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
+        sql = f"INSERT INTO {table} SELECT * FROM unnest(?::bytea[]) ON CONFLICT DO NOTHING RETURNING enc"
+        return {bytes(enc) for (enc,) in run(sql, (list(encs),)).fetchall()}
+
+    def messages(self, place: Place) -> Iterator[bytes]:
+        """As the contract says."""
+        with self._failures():
+            connection = self._connection
+            with connection.transaction(), connection.cursor("reports", binary=True) as cursor:
+                cursor.execute(f"SELECT sealed FROM {table_of(place)}")
+                while rows := cursor.fetchmany(_ROWS):
+                    yield b"".join(sealed for (sealed,) in rows)
+
+    @contextmanager
+    def alone(self, place: Place) -> Iterator[bool]:
+        """An advisory lock, which ends with the connection: who has died does not keep it."""
+        name = _RELEASE, zlib.crc32(place[0] + place[1].to_bytes(8)) - (1 << 31)
+        with self._failures():
+            held = self._connection.execute("SELECT pg_try_advisory_lock(%s, %s)", name).fetchone()[0]
+        try:
+            yield held
+        finally:
+            if held:
+                with self._failures():
+                    self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", name)

@@ -1,0 +1,347 @@
+"""The service: answers clients, and minds keys, plans and periods in the background.
+
+Nothing is logged of a request.  What is logged (one JSON object per line: starts, releases, failures) has no time and
+no contents; what is counted is in ``/metrics``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .._support import validation as check
+from .._support.optional import require
+from .._support.sockets import listening
+from ..errors import ParameterError
+from . import bhttp, ohttp
+from .home import Home, Plans
+from .intake import Committer, RefusedError, checked
+from .ohttp_keys import Keys
+from .release import due, release, sweep
+from .sealing import MEDIA_TYPE, MOST_BYTES
+from .store import RELEASED, Held, StoreUnavailableError
+
+#: Seconds that a client may take to send a body, and between two looks at keys, plans and periods.
+_PATIENCE, _TICK = 30, 1.0
+#: Bytes of a sealed request beyond those of its body, and the multiple to which its answer is padded.
+_AROUND, _PADDED = 1024, 256
+_RETRY, _MOST_CONNECTIONS = 5, 2048
+_JSON, _SEALED = b"application/json", ohttp.RESPONSE.encode()
+_UNKEPT = [(b"cache-control", b"no-store")]
+_CORS = [(b"access-control-allow-origin", b"*")]
+_PREFLIGHT = [
+    *_CORS,
+    (b"access-control-allow-methods", b"GET, POST"),
+    (b"access-control-allow-headers", b"content-type"),
+    (b"access-control-max-age", b"86400"),
+]
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+Answer = tuple[int, bytes, bytes]  # status, content type, content
+
+
+class _GoneError(Exception):
+    """The client has gone before its body was whole."""
+
+
+def log(event: str, **more: object) -> None:
+    """One line of JSON on stderr."""
+    print(json.dumps({"event": event, **more}), file=sys.stderr, flush=True)
+
+
+class Service:
+    """An ASGI application; :meth:`start` and :meth:`stop` its threads."""
+
+    def __init__(
+        self, home: Home, *, clock: Callable[[], float] = time.time, tick: float = _TICK, releases: bool = True
+    ) -> None:
+        self.home, self._clock, self._tick, self._releases = home, clock, tick, releases
+        self.store = home.open_store()
+        self.metrics: Counter[tuple[str, ...]] = Counter()
+        self._committer = Committer(self.store, self.metrics)
+        self._plans, self._keys = Plans(), Keys.load(home.ohttp)
+        self._seen: tuple[object, ...] = ()
+        self._held: list[Held] = []
+        self._said: tuple[object, ...] = ()
+        self._failed, self._untidy, self._end = "", False, threading.Event()
+        self._look()
+
+    def start(self) -> None:
+        """Begin to write and to release; to be called on the loop that serves."""
+        self._committer.start(asyncio.get_running_loop())
+        self._keeper = threading.Thread(target=self._keep, name="keeper", daemon=True)
+        self._keeper.start()
+
+    def stop(self) -> None:
+        """Write what waits, end a release that runs, and return."""
+        self._end.set()
+        self._committer.stop()
+        self._keeper.join()
+        self.store.shut()
+
+    # ---- requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; whatever goes wrong, the network sees a constant sentence."""
+        if scope["type"] == "lifespan":
+            return await self._live(receive, send)
+        method, path = scope["method"], scope["path"]
+        try:
+            handler = self._posts.get(path) if method == "POST" else None
+            status, kind, content = await handler(self, scope, receive) if handler else self._get(method, path)
+        except _GoneError:
+            return
+        except RefusedError as error:
+            self.metrics["refused_total", error.reason] += 1
+            status, kind, content = _refusal(error)
+        except StoreUnavailableError as error:
+            status, kind, content = 503, _JSON, _sentence(str(error))
+        except Exception as error:
+            log("internal error", kind=type(error).__name__)
+            status, kind, content = 500, _JSON, _sentence("the service failed; send the same report again later.")
+        self.metrics["requests_total", path if path in self._posts or path in self._gets else "", str(status)] += 1
+        headers = [(b"content-type", kind), (b"content-length", b"%d" % len(content))]
+        if method != "POST":
+            headers += [*_UNKEPT, *(_PREFLIGHT if method == "OPTIONS" else _CORS)]
+        elif any(name == b"origin" for name, _ in scope["headers"]):  # every header costs
+            headers += _CORS
+        if status == 503:
+            headers.append((b"retry-after", b"%d" % _RETRY))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if method == "HEAD" else content})
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await asyncio.to_thread(self.stop)
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def _get(self, method: str, path: str) -> Answer:
+        if method == "OPTIONS":
+            return 204, b"text/plain", b""
+        one = self._plans.publications.get(path.removeprefix("/plans/")) if path.startswith("/plans/") else None
+        if one is None and path not in self._gets:
+            raise RefusedError(404, "path", "the path must be one that this service has, got another.")
+        if method not in ("GET", "HEAD"):
+            raise RefusedError(405, "method", "the method must be one that this path has, got another.")
+        return (200, _JSON, json.dumps(one).encode()) if one else self._gets[path](self)
+
+    def _health(self) -> Answer:
+        reason = "store" if self._committer.failed else "release" if self._failed else ""
+        said = {"status": "failing" if reason else "ok", "failing": reason, "plans": len(self._plans.publications)}
+        return 503 if reason else 200, _JSON, json.dumps(said).encode()
+
+    async def _ohttp(self, scope: Scope, receive: Receive) -> Answer:
+        _need_type(dict(scope["headers"]).get(b"content-type", b""), ohttp.REQUEST)
+        raw = await _body(scope, receive, MOST_BYTES + _AROUND)
+        keys = self._keys
+        try:
+            id, inner, exchange = ohttp.decapsulate(raw, keys.opening)
+        except ohttp.UnknownKeyError as error:
+            self.metrics["refused_total", "key"] += 1
+            problem = {"type": "https://iana.org/assignments/http-problem-types#ohttp-key", "error": str(error)}
+            return 400, b"application/problem+json", json.dumps(problem).encode()
+        except ParameterError as error:
+            raise RefusedError(400, "sealed", str(error)) from None
+        try:
+            status, kind, content = await self._inner(inner, (keys.accepted[id].number, exchange.enc[:16]))
+        except RefusedError as error:
+            if error.status == 409:
+                raise  # whoever sends the same again gets no answer to read
+            self.metrics["refused_total", error.reason] += 1
+            status, kind, content = _refusal(error)
+        except StoreUnavailableError as error:
+            status, kind, content = 503, _JSON, _sentence(str(error))
+        return 200, _SEALED, exchange.seal_answer(_padded(status, kind, content))
+
+    async def _inner(self, raw: bytes, seen: tuple[int, bytes]) -> Answer:
+        try:
+            request = bhttp.decode(raw)
+        except ParameterError as error:
+            raise RefusedError(400, "malformed", str(error)) from None
+        if not isinstance(request, bhttp.Request) or (request.method, request.path) != ("POST", "/reports"):
+            raise RefusedError(404, "path", "the request must be POST /reports, got another.")
+        _need_type(dict(request.fields).get(b"content-type", b""), MEDIA_TYPE)
+        return await self._take(request.content, seen)
+
+    async def _reports(self, scope: Scope, receive: Receive) -> Answer:
+        _need_type(dict(scope["headers"]).get(b"content-type", b""), MEDIA_TYPE)
+        return await self._take(await _body(scope, receive, MOST_BYTES), None)
+
+    async def _take(self, raw: bytes, seen: tuple[int, bytes] | None) -> Answer:
+        if len(raw) > MOST_BYTES:
+            raise _too_large()
+        entry = checked(raw, self._plans.find, self._clock(), self._committer.refuse)
+        await self._committer.put(entry._replace(seen=seen))
+        self.metrics["reports_total",] += len(entry.reports)
+        return 200, _JSON, b'{"stored": %d}' % len(entry.reports)
+
+    def _told(self) -> Answer:
+        lines = [(f"shuffledp_shuffler_{name[0]}", name[1:], n) for name, n in sorted(self.metrics.items())]
+        for held in self._held:
+            labels = (held.place[0].hex()[:12], str(held.place[1]), held.state)
+            lines.append(("shuffledp_shuffler_contributors", labels, held.contributors))
+        lines.append(("shuffledp_shuffler_store_up", (), int(not self._committer.failed)))
+        return 200, b"text/plain; version=0.0.4", "".join(_metric(*line) for line in lines).encode()
+
+    _posts: Mapping[str, Any] = {"/ohttp": _ohttp, "/reports": _reports}
+    _gets: Mapping[str, Callable[[Service], Answer]] = {
+        "/ohttp-keys": lambda self: (200, ohttp.KEYS.encode(), self._keys.handed_out),
+        "/plans": lambda self: (200, _JSON, self._plans.listed),
+        "/health": _health,
+        "/metrics": _told,
+    }
+
+    # ---- in the background
+
+    def _keep(self) -> None:
+        while not self._end.wait(self._tick):
+            try:
+                self._look()
+                self._committer.flush()
+                self.release_due()
+                self._failed = ""
+            except Exception as error:  # whatever it is, the next look may go well
+                reason = (
+                    error.reason if isinstance(error, StoreUnavailableError) else f"{type(error).__name__}: {error}"
+                )
+                if reason != self._failed:
+                    log("failure", reason=reason)
+                self._failed = reason
+
+    def _look(self) -> None:
+        """Read keys and plans again if a file has changed."""
+        seen = self.home.seen()
+        if seen == self._seen:
+            return
+        self._plans, self._keys = self.home.plans(), Keys.load(self.home.ohttp)
+        self.store.forget(key.number for key in self._keys.accepted.values())
+        self._seen, self._untidy = seen, True
+        if self._plans.problems != self._said:
+            self._said = self._plans.problems
+            for problem in self._plans.problems:
+                log("refused plan", reason=problem)
+        log("plans", in_force=len(self._plans.publications), withdrawn=len(self._plans.withdrawn))
+
+    def release_due(self) -> list[Path]:
+        """Release or discard every period whose time has come, and name the batches."""
+        made = []
+        place: dict[str, Any] = {"outbox": self.home.outbox, "owner": self.home.config["owner"]}
+        self._held = self.store.held()
+        for held in self._held if self._releases else ():
+            sweep(held, **place)
+            found = self._plans.find(held.place[0])
+            todo = found and due(held, found[0], withdrawn=found[1], now=self._clock())
+            if not found or not todo:
+                continue
+            if todo == RELEASED:
+                path = release(self.store, held, found[0], sign=self.home.sign, **place)
+                if path is None:
+                    continue
+                made.append(path)
+            else:
+                self.store.finish(held.place, todo)
+            self._untidy = True
+            self.metrics["periods_total", todo] += 1
+            log(todo, plan=held.place[0].hex()[:12], period=held.place[1], contributors=held.contributors)
+        if self._untidy:
+            self._untidy = not self.store.tidy()
+        return made
+
+
+@lru_cache(maxsize=1024)
+def _padded(status: int, kind: bytes, content: bytes) -> bytes:
+    """An answer as binary HTTP, so long that a relay does not learn from its length what it says."""
+    fields: bhttp.Fields = ((b"content-type", kind),)
+    if status == 503:
+        fields += ((b"retry-after", b"%d" % _RETRY),)
+    answer = bhttp.Response(status=status, fields=fields, content=content).encode()
+    return answer + bytes(-len(answer) % _PADDED)
+
+
+def _need_type(given: bytes, wanted: str) -> None:
+    if given.partition(b";")[0].strip().lower() != wanted.encode():
+        raise RefusedError(415, "type", f"the content type must be {wanted}, got another.")
+
+
+async def _body(scope: Scope, receive: Receive, most: int) -> bytes:
+    """The body, unless it is too large or takes too long: then the rest is not read."""
+    stated = dict(scope["headers"]).get(b"content-length", b"0")
+    if not stated.isdigit() or int(stated) > most:
+        raise _too_large()
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            while True:
+                event = await receive()
+                if event["type"] != "http.request":
+                    raise _GoneError
+                parts.append(event.get("body", b""))
+                size += len(parts[-1])
+                if size > most:
+                    raise _too_large()
+                if not event.get("more_body"):
+                    return b"".join(parts)
+    except TimeoutError:
+        raise RefusedError(408, "slow", f"a body must come within {_PATIENCE} seconds, got a slower one.") from None
+
+
+def _too_large() -> RefusedError:
+    return RefusedError(413, "size", f"a body must have at most {MOST_BYTES:,} bytes, got a larger one; split it.")
+
+
+def _sentence(text: str) -> bytes:
+    return json.dumps({"error": text}).encode()
+
+
+def _refusal(error: RefusedError) -> Answer:
+    return error.status, _JSON, _sentence(str(error))
+
+
+_LABELS: Mapping[str, Iterable[str]] = {
+    "requests_total": ("path", "status"),
+    "refused_total": ("reason",),
+    "periods_total": ("state",),
+    "contributors": ("plan", "period", "state"),
+}
+
+
+def _metric(name: str, values: Iterable[str], number: int) -> str:
+    names = _LABELS.get(name.removeprefix("shuffledp_shuffler_"), ())
+    labels = ",".join(f'{label}="{value}"' for label, value in zip(names, values, strict=True))
+    return f"{name}{{{labels}}} {number}\n" if labels else f"{name} {number}\n"
+
+
+def serve(service: Service, *, host: str = "127.0.0.1", port: int = 8080, ready: Callable[[str], None] = print) -> None:
+    """Serve until interrupted; ``ready`` is given the address once it is reachable.  Port 0 takes a free one."""
+    uvicorn = require("uvicorn", extra="shuffler", purpose="the service")
+    socket = listening(host, check.whole("port", port, low=0, high=65_535))
+    config = uvicorn.Config(
+        service,
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=_PATIENCE,
+    )
+    shown = f"[{host}]" if ":" in host else host
+    ready(f"http://{shown}:{socket.getsockname()[1]}")
+    with socket:
+        uvicorn.Server(config).run(sockets=[socket])

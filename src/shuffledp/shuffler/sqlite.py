@@ -1,0 +1,94 @@
+"""The store in one file of SQLite: for a shuffler on one machine."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from .sealing import Report
+from .store import Place, Run, SqlStore, StoreUnavailableError, table_of
+
+#: Rows of one statement: between two of them this thread gets in the way of the one that answers.
+_AT_ONCE = 500
+#: Rows that are read at once, and kB of pages that a connection keeps in memory.
+_ROWS, _CACHE = 10_000, 32_768
+_SETTINGS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",  # a commit that returned is on disk
+    "secure_delete = ON",  # what is deleted is overwritten with zeros
+    "temp_store = MEMORY",
+    f"cache_size = -{_CACHE}",
+    "busy_timeout = 20000",
+)
+
+
+class SqliteStore(SqlStore):
+    """Tables WITHOUT ROWID: rows lie in the order of their random ids, and no number tells which came first."""
+
+    TABLE = "WITHOUT ROWID"
+
+    def __init__(self, path: Path, owner: str = "") -> None:
+        super().__init__(owner)
+        self._path = path
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        except OSError as error:
+            raise StoreUnavailableError(error) from None
+        self._prepare()
+
+    def _connect(self) -> sqlite3.Connection:
+        made = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)  # closed by another thread
+        for setting in _SETTINGS:
+            made.execute(f"PRAGMA {setting}").fetchall()
+        return made
+
+    @contextmanager
+    def transaction(self) -> Iterator[Run]:
+        """As the contract says."""
+        try:
+            with self._ended() as run:
+                yield run
+        except sqlite3.Error as error:
+            raise StoreUnavailableError(error) from None
+
+    @contextmanager
+    def _ended(self) -> Iterator[Run]:
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection.execute
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:  # SQLite has rolled some back by itself
+                connection.execute("ROLLBACK")
+
+    def _insert_reports(self, run: Run, table: str, reports: Sequence[Report]) -> int:
+        parts = (reports[i : i + _AT_ONCE] for i in range(0, len(reports), _AT_ONCE))
+        return sum(run(_insert(table, len(part), "(?, ?)"), [x for r in part for x in r]).rowcount for part in parts)
+
+    def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
+        parts = (encs[i : i + _AT_ONCE] for i in range(0, len(encs), _AT_ONCE))
+        return {e for part in parts for (e,) in run(_insert(table, len(part), "(?)") + " RETURNING enc", part)}
+
+    def messages(self, place: Place) -> Iterator[bytes]:
+        """As the contract says."""
+        try:
+            cursor = self._connection.execute(f"SELECT sealed FROM {table_of(place)}")
+            while rows := cursor.fetchmany(_ROWS):
+                yield b"".join(sealed for (sealed,) in rows)
+        except sqlite3.Error as error:
+            raise StoreUnavailableError(error) from None
+
+    def tidy(self) -> bool:
+        """Empty the write-ahead log, unless another connection still reads from it."""
+        try:
+            return not self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.Error as error:
+            raise StoreUnavailableError(error) from None
+
+
+def _insert(table: str, rows: int, row: str) -> str:
+    return f"INSERT INTO {table} VALUES {', '.join([row] * rows)} ON CONFLICT DO NOTHING"

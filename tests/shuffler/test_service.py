@@ -1,0 +1,374 @@
+"""The service in this process: what is let in, what is refused, and what leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow.parquet as pq
+import pytest
+
+from reference.shuffling import LENGTH, START, Clock, World
+from shuffledp.shuffler import bhttp, ohttp, sealing, signed
+from shuffledp.shuffler.ohttp_keys import rotate
+from shuffledp.shuffler.service import Service
+from shuffledp.shuffler.store import Place
+
+pytestmark = pytest.mark.shuffler
+TYPE = {"content-type": sealing.MEDIA_TYPE}
+OHTTP = {"content-type": ohttp.REQUEST}
+
+
+@pytest.fixture
+def world(address: str, tmp_path: Path) -> World:
+    return World(tmp_path / "shuffler", store=address)
+
+
+class Asked:
+    """A service and a client of it on one loop; time stands still, and periods are released when a test says so."""
+
+    def __init__(self, service: Service, http: httpx.AsyncClient, world: World) -> None:
+        self.service, self.http, self.world = service, http, world
+
+    async def plain(self, body: bytes, **more: Any) -> httpx.Response:
+        return await self.http.post("/reports", content=body, headers=TYPE, **more)
+
+    async def keys(self) -> ohttp.KeyConfig:
+        return ohttp.decode_configs((await self.http.get("/ohttp-keys")).content)[0]
+
+    async def sealed(self, body: bytes, config: ohttp.KeyConfig | None = None) -> bhttp.Response:
+        request = bhttp.Request(
+            method="POST", path="/reports", fields=((b"content-type", sealing.MEDIA_TYPE.encode()),), content=body
+        )
+        raw, exchange = ohttp.encapsulate(config or await self.keys(), request.encode())
+        answer = await self.http.post("/ohttp", content=raw, headers=OHTTP)
+        assert answer.status_code == 200 and answer.headers["content-type"] == ohttp.RESPONSE, answer.text
+        assert (len(answer.content) - 32) % 256 == 0
+        found = bhttp.decode(exchange.open_answer(answer.content))
+        assert isinstance(found, bhttp.Response)
+        return found
+
+    async def metrics(self) -> dict[str, int]:
+        lines = (await self.http.get("/metrics")).text.splitlines()
+        return {
+            line.rpartition(" ")[0].removeprefix("shuffledp_shuffler_"): int(line.rpartition(" ")[2]) for line in lines
+        }
+
+    def contributors(self, place: Place) -> int:
+        return next((held.contributors for held in self.service.store.held() if held.place == place), 0)
+
+
+def asking(world: World, clock: Clock, test: Callable[[Asked], Awaitable[None]], **more: Any) -> None:
+    """Run a test with a service; its background thread looks only when it is told to."""
+
+    async def run() -> None:
+        service = Service(world.home, clock=clock, tick=3600, **more)
+        service.start()
+        transport = httpx.ASGITransport(app=service, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://shuffler") as http:
+            try:
+                await test(Asked(service, http, world))
+            finally:
+                await asyncio.to_thread(service.stop)
+
+    asyncio.run(run())
+
+
+def opened(world: World, folder: Path, digest: bytes, period: int) -> list[bytes | None]:
+    """What the analyst finds in a batch, after its manifest was checked."""
+    import hashlib
+
+    key = world.home._key.public_key()
+    envelope = json.loads((folder / "manifest.json").read_text())
+    manifest = signed.open_("shuffledp manifest 1", envelope, {envelope["key"]: key})
+    rows: list[bytes] = []
+    for file in manifest["files"]:
+        raw = (folder / file["name"]).read_bytes()
+        assert hashlib.sha256(raw).hexdigest() == file["sha256"]
+        found = pq.read_table(folder / file["name"])["sealed"].to_pylist()
+        assert len(found) == file["messages"]
+        rows += found
+    assert manifest["messages"] == len(rows) == manifest["contributors"] * world.slots
+    assert sorted(p.name for p in folder.iterdir()) == sorted(
+        ["manifest.json", *(f["name"] for f in manifest["files"])]
+    )
+    return [sealing.unseal(row, private=world.analyst, digest=digest, period=period) for row in rows]
+
+
+def test_reports_come_in_both_ways_and_leave_as_one_batch(world: World, clock: Clock) -> None:
+    digest = world.publish()
+
+    async def test(ask: Asked) -> None:
+        for i in range(4):
+            body = sealing.pack(digest, 0, [world.report(digest, 0, bytes([i]))])
+            if i % 2:
+                answer = await ask.plain(body)
+                assert (answer.status_code, answer.json()) == (200, {"stored": 1})
+            else:
+                inner = await ask.sealed(body)
+                assert (inner.status, json.loads(inner.content)) == (200, {"stored": 1})
+            assert (await ask.plain(body)).json() == {"stored": 1}  # the same again is known
+        many = [world.report(digest, 0, bytes([i])) for i in range(4, 50)]
+        assert (await ask.plain(sealing.pack(digest, 0, many + many[:3]))).json() == {"stored": 49}
+        assert ask.contributors((digest, 0)) == 50
+        clock.now = START + LENGTH + 49
+        assert ask.service.release_due() == []
+        clock.now = START + LENGTH + 50
+        (batch,) = ask.service.release_due()
+        assert batch.name == f"{digest.hex()[:12]}-0"
+        found = opened(world, batch, digest, 0)
+        assert sorted(m for m in found if m is not None) == [bytes([i]) for i in range(50)]
+        assert found.count(None) == 50
+        assert ask.service.release_due() == []
+        (held,) = ask.service.store.held()
+        assert (held.state, held.contributors) == ("released", 0)
+        # even a clock that goes back does not open the period again
+        clock.now = START + 10
+        assert (await ask.plain(body)).status_code == 410
+
+    asking(world, clock, test)
+
+
+def test_below_the_minimum_nothing_leaves_and_it_is_discarded_in_the_end(world: World, clock: Clock) -> None:
+    digest = world.publish()
+
+    async def test(ask: Asked) -> None:
+        report = world.report(digest, 0)
+        for _ in range(5):  # one contributor, however often
+            assert (await ask.plain(sealing.pack(digest, 0, [report] * 5))).status_code == 200
+        await ask.plain(sealing.pack(digest, 0, [world.report(digest, 0)]))
+        clock.now = START + LENGTH + 499
+        assert ask.service.release_due() == []
+        assert ask.contributors((digest, 0)) == 2
+        clock.now += 2
+        assert ask.service.release_due() == []
+        (held,) = ask.service.store.held()
+        assert (held.state, held.contributors) == ("discarded", 0)
+        assert list(world.home.outbox.iterdir()) == []
+        assert (await ask.metrics())['periods_total{state="discarded"}'] == 1
+
+    asking(world, clock, test)
+
+
+def test_what_is_refused(world: World, clock: Clock) -> None:
+    digest = world.publish()
+    old = world.publish("old", expires=START - 10, starts=START - 10 * LENGTH)
+
+    async def test(ask: Asked) -> None:
+        good = sealing.pack(digest, 0, [world.report(digest, 0)])
+        cases = {
+            400: [b"", b"SDR1", good[:-1], good + b"\0", b"SDR2" + good[4:], sealing.pack(digest, 0, [])],
+            404: [sealing.pack(os.urandom(32), 0, [world.report(digest, 0)])],
+            410: [sealing.pack(old, 9, [world.report(old, 9)])],
+            413: [bytes(sealing.MOST_BYTES + 1)],
+            425: [sealing.pack(digest, k, [world.report(digest, 0)]) for k in (1, 5, 2**64 - 1)],
+        }
+        for status, bodies in cases.items():
+            for body in bodies:
+                answer = await ask.plain(body)
+                assert answer.status_code == status, answer.text
+                assert list(answer.json()) == ["error"] and answer.json()["error"].endswith(".")
+                if status != 413:
+                    inner = await ask.sealed(body)
+                    assert inner.status == status and json.loads(inner.content) == answer.json()
+        clock.now = START + LENGTH + 49
+        assert (await ask.plain(good)).status_code == 200  # within the grace
+        clock.now = START + LENGTH + 51
+        assert (await ask.plain(good)).status_code == 410
+        clock.now = START + LENGTH - 299
+        assert (await ask.plain(sealing.pack(digest, 1, [world.report(digest, 1)]))).status_code == 200  # a fast clock
+        for path, more, status in [
+            ("/reports", {"content": good}, 415),
+            ("/ohttp", {"content": good, "headers": TYPE}, 415),
+            ("/ohttp", {"content": good, "headers": OHTTP}, 400),
+            ("/ohttp", {"content": b"", "headers": OHTTP}, 400),
+            ("/plans", {}, 405),
+            ("/nothing", {}, 404),
+        ]:
+            assert (await ask.http.post(path, **more)).status_code == status
+        for path, status in [("/reports", 404), ("/plans/00", 404), ("/../keys/ohttp.json", 404)]:
+            assert (await ask.http.get(path)).status_code == status
+        for request, status in [
+            (bhttp.Request(method="GET", path="/reports"), 404),
+            (bhttp.Request(method="POST", path="/reports", content=good), 415),
+        ]:
+            raw, exchange = ohttp.encapsulate(await ask.keys(), request.encode())
+            answer = await ask.http.post("/ohttp", content=raw, headers=OHTTP)
+            inner = bhttp.decode(exchange.open_answer(answer.content))
+            assert isinstance(inner, bhttp.Response) and inner.status == status
+        raw, exchange = ohttp.encapsulate(await ask.keys(), b"no binary HTTP")
+        answer = await ask.http.post("/ohttp", content=raw, headers=OHTTP)
+        assert bhttp.decode(exchange.open_answer(answer.content)).status == 400  # type: ignore[union-attr]
+        ask.service._committer.flush()
+        await asyncio.sleep(0.2)
+        refused = {held.place: held.refused for held in ask.service.store.held()}
+        assert refused[digest, 0]["malformed"] == 6 and refused[digest, 0]["late"] == 1
+        clock.now = START + LENGTH + 60
+        assert (await ask.metrics())['refused_total{reason="early"}'] == 6
+
+    asking(world, clock, test)
+
+
+def test_a_body_without_an_end_is_not_read_to_the_end(world: World, clock: Clock) -> None:
+    async def test(ask: Asked) -> None:
+        sent = 0
+
+        async def endless() -> Any:
+            nonlocal sent
+            while True:
+                sent += 1
+                yield bytes(1 << 16)
+
+        answer = await ask.http.post("/reports", content=endless(), headers=TYPE)
+        assert answer.status_code == 413 and sent < 40
+
+    asking(world, clock, test)
+
+
+def test_replays_and_altered_requests(world: World, clock: Clock) -> None:
+    digest = world.publish()
+
+    async def test(ask: Asked) -> None:
+        body = sealing.pack(digest, 0, [world.report(digest, 0)])
+        request = bhttp.Request(
+            method="POST", path="/reports", fields=((b"content-type", sealing.MEDIA_TYPE.encode()),), content=body
+        )
+        raw, _ = ohttp.encapsulate(await ask.keys(), request.encode())
+        both = await asyncio.gather(*(ask.http.post("/ohttp", content=raw, headers=OHTTP) for _ in range(6)))
+        assert sorted(answer.status_code for answer in both) == [200] + [409] * 5
+        assert (await ask.http.post("/ohttp", content=raw, headers=OHTTP)).status_code == 409
+        assert (await ask.sealed(body)).status == 200  # the same report, sealed anew
+        assert ask.contributors((digest, 0)) == 1
+        for at in (7, 20, 38, 39, len(raw) - 1):
+            altered = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
+            assert (await ask.http.post("/ohttp", content=altered, headers=OHTTP)).status_code == 400
+        # after two rotations its key is erased, and what was seen under it is forgotten
+        for _ in range(2):
+            rotate(world.home.ohttp)
+        ask.service._look()
+        answer = await ask.http.post("/ohttp", content=raw, headers=OHTTP)
+        assert answer.status_code == 400 and answer.headers["content-type"] == "application/problem+json"
+        assert answer.json()["type"].endswith("#ohttp-key")
+        with ask.service.store.transaction() as run:  # type: ignore[attr-defined]
+            assert run("SELECT COUNT(*) FROM keys").fetchone()[0] == 0
+        (held,) = ask.service.store.held()
+        assert held.refused == {"replayed": 6}
+
+    asking(world, clock, test)
+
+
+def test_an_old_key_is_served_through_the_overlap(world: World, clock: Clock) -> None:
+    digest = world.publish()
+
+    async def test(ask: Asked) -> None:
+        old = await ask.keys()
+        rotate(world.home.ohttp)
+        ask.service._look()
+        assert (await ask.keys()).id != old.id
+        assert (await ask.sealed(sealing.pack(digest, 0, [world.report(digest, 0)]), old)).status == 200
+        assert (await ask.sealed(sealing.pack(digest, 0, [world.report(digest, 0)]))).status == 200
+
+    asking(world, clock, test)
+
+
+def test_plans_are_listed_renewed_and_withdrawn(world: World, clock: Clock) -> None:
+    digest = world.publish()
+    world.publish("other")
+
+    async def test(ask: Asked) -> None:
+        for i in range(5):
+            assert (await ask.plain(sealing.pack(digest, 0, [world.report(digest, 0)]))).status_code == 200, i
+        found = (await ask.http.get("/plans")).json()
+        assert len(found["publications"]) == 2 and found["withdrawals"] == []
+        one = await ask.http.get(f"/plans/{digest.hex()}")
+        assert one.json() in found["publications"] and one.headers["access-control-allow-origin"] == "*"
+        # published again with a later end: the newer one counts; with another minimum: refused
+        world.publish(file="again.json", serial=2, expires=START + 10**7)
+        world.publish(file="lower.json", serial=3, minimum=1)
+        (world.home.plans_folder / "broken.json").write_text("{")
+        ask.service._look()
+        (again,) = [p for p in ask.service._plans.found.values() if p.name == "fruit"]
+        assert (again.serial, again.minimum) == (2, 3)
+        assert len(ask.service._plans.problems) == 2
+        world.withdraw(serial=1)
+        ask.service._look()
+        assert len((await ask.http.get("/plans")).json()["publications"]) == 2  # serial 2 stands
+        world.withdraw(serial=2)
+        ask.service._look()
+        listed = (await ask.http.get("/plans")).json()
+        assert len(listed["publications"]) == 1 and len(listed["withdrawals"]) == 1
+        assert (await ask.http.get(f"/plans/{digest.hex()}")).status_code == 404
+        assert (await ask.plain(sealing.pack(digest, 0, [world.report(digest, 0)]))).status_code == 410
+        assert ask.service.release_due() == []
+        assert [held.state for held in ask.service.store.held()] == ["discarded"]
+
+    asking(world, clock, test)
+
+
+def test_plans_of_others_are_not_served(tmp_path: Path, clock: Clock) -> None:
+    mine, theirs = World(tmp_path / "mine"), World(tmp_path / "theirs")
+    theirs.publish()
+    source = theirs.home.plans_folder / "fruit.json"
+    (mine.home.plans_folder / "fruit.json").write_text(source.read_text())
+
+    async def test(ask: Asked) -> None:
+        assert (await ask.http.get("/plans")).json()["publications"] == []
+        assert len(ask.service._plans.problems) == 1
+
+    asking(mine, clock, test)
+
+
+def test_a_browser_may_ask(world: World, clock: Clock) -> None:
+    async def test(ask: Asked) -> None:
+        for path in ("/ohttp", "/reports"):
+            answer = await ask.http.options(path)
+            assert answer.status_code == 204
+            assert answer.headers["access-control-allow-origin"] == "*"
+            assert "content-type" in answer.headers["access-control-allow-headers"]
+            assert "access-control-allow-credentials" not in answer.headers
+            answer = await ask.http.post(path, headers={"origin": "https://example.com"})
+            assert answer.status_code == 415 and answer.headers["access-control-allow-origin"] == "*"
+        answer = await ask.http.get("/health")
+        assert answer.json() == {"status": "ok", "failing": "", "plans": 0}
+
+    asking(world, clock, test)
+
+
+def test_a_store_that_fails_is_told_and_tried_again(
+    world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest = world.publish()
+
+    async def test(ask: Asked) -> None:
+        body = sealing.pack(digest, 0, [world.report(digest, 0)])
+        add = ask.service.store.add
+        for error in (OSError("disk"), MemoryError()):
+            monkeypatch.setattr(ask.service.store, "add", lambda *_, e=error: (_ for _ in ()).throw(e))
+            answer = await ask.plain(body)
+            assert answer.status_code == 503 and answer.headers["retry-after"] == "5"
+            inner = await ask.sealed(body)
+            assert inner.status == 503 and (b"retry-after", b"5") in inner.fields
+            assert (await ask.http.get("/health")).status_code == 503
+            assert (await ask.metrics())["store_up"] == 0
+        monkeypatch.setattr(ask.service.store, "add", add)
+        assert (await ask.plain(body)).status_code == 200
+        assert (await ask.http.get("/health")).status_code == 200
+
+    asking(world, clock, test)
+
+
+def test_an_internal_error_says_nothing_of_itself(
+    world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def test(ask: Asked) -> None:
+        monkeypatch.setattr(ask.service, "_take", lambda *_: 1 / 0)
+        answer = await ask.plain(b"secret")
+        assert answer.status_code == 500 and "Zero" not in answer.text and "Traceback" not in answer.text
+
+    asking(world, clock, test)
+    assert "secret" not in "".join(capfd.readouterr())

@@ -1,0 +1,170 @@
+"""The contract of a store, on both databases."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from shuffledp.errors import ShuffleDPError
+from shuffledp.shuffler.postgres import PostgresStore
+from shuffledp.shuffler.sealing import Report
+from shuffledp.shuffler.sqlite import SqliteStore
+from shuffledp.shuffler.store import CLOSED, REPLAYED, STORED, Entry, SqlStore, StoreUnavailableError
+
+pytestmark = pytest.mark.shuffler
+PLACE, OTHER = (bytes(range(32)), 7), (bytes(range(1, 33)), 7)
+
+
+@pytest.fixture
+def opened(address: str, tmp_path: Path) -> Iterator[Callable[..., SqlStore]]:
+    made: list[SqlStore] = []
+
+    def make(owner: str = "one") -> SqlStore:
+        made.append(PostgresStore(address, owner) if address else SqliteStore(tmp_path / "store.sqlite", owner))
+        return made[-1]
+
+    yield make
+    for store in made:
+        store.shut()
+
+
+def some(number: int) -> list[Report]:
+    return [Report(os.urandom(16), os.urandom(100)) for _ in range(number)]
+
+
+def everything(store: SqlStore, place: tuple[bytes, int]) -> list[bytes]:
+    raw = b"".join(store.messages(place))
+    return sorted(raw[i : i + 100] for i in range(0, len(raw), 100))
+
+
+def test_a_report_is_kept_once(opened: Callable[..., SqlStore]) -> None:
+    store = opened()
+    first, second = some(40), some(3)
+    entries = [Entry(PLACE, first), Entry(PLACE, first[:5] + first[:5]), Entry(OTHER, second)]
+    assert store.add(entries, {}) == [STORED] * 3
+    assert store.add(entries[:1], {}) == [STORED]
+    changed = [Report(first[0].id, os.urandom(100))]  # what came first counts
+    assert store.add([Entry(PLACE, changed)], {(PLACE, "late"): 2, ((bytes(32), 1), "late"): 4}) == [STORED]
+    again = opened("two")
+    assert again.add([Entry(PLACE, first[3:4])], {(PLACE, "late"): 1}) == [STORED]
+    held = {one.place: one for one in again.held()}
+    assert held[PLACE].contributors == 40 and held[OTHER].contributors == 3 and len(held) == 2
+    assert held[PLACE].refused == {"late": 3} and held[PLACE].state == "open"
+    assert everything(again, PLACE) == sorted(report.sealed for report in first)
+
+
+def test_a_request_is_let_in_once(opened: Callable[..., SqlStore]) -> None:
+    store = opened()
+    request = Entry(PLACE, some(1), (3, bytes(16)))
+    assert store.add([request, request, request._replace(seen=(4, bytes(16)))], {}) == [STORED, REPLAYED, STORED]
+    assert store.add([request], {}) == [REPLAYED]
+    assert store.held()[0].refused == {"replayed": 2} and store.held()[0].contributors == 1
+    store.forget([4])
+    assert store.add([request, request._replace(seen=(4, bytes(16)))], {}) == [STORED, REPLAYED]
+    store.forget([])
+    assert store.add([request._replace(seen=(4, bytes(16)))], {}) == [STORED]
+
+
+def test_a_period_closes_once_and_for_all(opened: Callable[..., SqlStore]) -> None:
+    store, other = opened("one"), opened("two")
+    reports = some(5)
+    store.add([Entry(PLACE, reports)], {})
+    closed = store.close(PLACE)
+    assert (closed.state, closed.owner, closed.contributors, len(closed.batch)) == ("closing", "one", 5, 32)
+    late = Entry(PLACE, some(1), (1, bytes(16)))
+    assert other.add([late, Entry(OTHER, some(1))], {}) == [CLOSED, STORED]
+    taken = other.close(PLACE)
+    assert (taken.owner, taken.batch) == ("two", closed.batch)
+    with pytest.raises(ShuffleDPError, match="in the hands of one shuffler"):
+        store.ready(PLACE)
+    other.ready(PLACE)
+    with pytest.raises(ShuffleDPError):
+        other.ready(PLACE)
+    assert store.close(PLACE) == other.close(PLACE)  # nothing moves back
+    assert store.close(PLACE).owner == "two"
+    store.finish(PLACE, "released")
+    with pytest.raises(ShuffleDPError):
+        store.finish(PLACE, "released")
+    assert store.add([late], {}) == [CLOSED]
+    assert {one.place: (one.state, one.contributors) for one in store.held()} == {
+        PLACE: ("released", 0),
+        OTHER: ("open", 1),
+    }
+    assert store.tidy()
+
+
+def test_a_transaction_is_whole_or_nothing(opened: Callable[..., SqlStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opened()
+    reports = some(3)
+    real = store._insert_reports
+
+    def failing(*given: object) -> int:
+        real(*given)  # type: ignore[arg-type]
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(store, "_insert_reports", failing)
+    with pytest.raises(OSError, match="gone"):
+        store.add([Entry(PLACE, reports, (1, bytes(16)))], {})
+    monkeypatch.setattr(store, "_insert_reports", real)
+    assert store.held() == []
+    assert store.add([Entry(PLACE, reports, (1, bytes(16)))], {}) == [STORED]
+
+
+def test_front_ends_that_get_the_same_reports_do_not_block_each_other(opened: Callable[..., SqlStore]) -> None:
+    """Each in another order, in groups, for periods that nobody opened yet: no deadlock, and each is counted once."""
+    everyone = {place: some(60) for place in (PLACE, OTHER, (bytes(32), 0))}
+    problems: list[BaseException] = []
+    outcomes: list[str] = []
+
+    def run(number: int) -> None:
+        import random
+
+        try:
+            store, mixed = opened(f"front {number}"), random.Random(number)
+            for _ in range(12):
+                entries = [Entry(place, mixed.sample(those, 30)) for place, those in everyone.items()]
+                entries += [Entry(p, r[:1], (1, bytes(15) + bytes([i]))) for i, (p, r) in enumerate(everyone.items())]
+                mixed.shuffle(entries)
+                outcomes.extend(store.add(entries, {(PLACE, "late"): 1}))
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    store = opened()
+    held = {one.place: one for one in store.held()}
+    for place, those in everyone.items():
+        found = everything(store, place)
+        assert len(found) == len(set(found)) == held[place].contributors
+        assert set(found) <= {report.sealed for report in those}
+    assert held[PLACE].refused["late"] == 48
+    assert outcomes.count(REPLAYED) == 4 * 12 * 3 - 3
+
+
+def test_one_at_a_time_releases(opened: Callable[..., SqlStore], address: str) -> None:
+    store, other = opened("one"), opened("two")
+    with store.alone(PLACE) as mine, store.alone(OTHER) as second:
+        assert mine and second
+        if address:
+            with other.alone(PLACE) as theirs:
+                assert not theirs
+    with other.alone(PLACE) as theirs:
+        assert theirs
+
+
+def test_a_store_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailableError, match="cannot be used at present"):
+        SqliteStore(tmp_path / "no" / "store.sqlite")
+    with pytest.raises(StoreUnavailableError):
+        PostgresStore(f"postgresql://x@/x?host={tmp_path}", "one")
+    (tmp_path / "text").write_text("no database" * 1000)
+    with pytest.raises(StoreUnavailableError):
+        SqliteStore(tmp_path / "text")
