@@ -32,7 +32,7 @@ class StoreUnavailableError(ShuffleDPError):
     """The store cannot keep anything at present; nothing of the transaction was stored."""
 
     def __init__(self, reason: object) -> None:
-        self.reason = " ".join(str(reason).split())[:200]
+        self.reason = str(reason).partition("\n")[0][:200]  # the lines that follow may quote a row
         super().__init__("the store cannot be used at present; send the same report again later.")
 
 
