@@ -109,7 +109,7 @@ def _in_time(publication: Published, period: int, withdrawn: bool, now: float) -
         raise RefusedError(
             410, "withdrawn", "the plan must be in force, got one that was withdrawn; fetch /plans again."
         )
-    if now >= publication.expires:
+    if start >= publication.expires or now >= publication.expires + publication.grace:
         raise RefusedError(410, "expired", "the plan must be in force, got one that has expired; fetch /plans again.")
     if now >= end + publication.grace:
         raise RefusedError(410, "late", "the period must not be over, got one that is; its report cannot be counted.")
