@@ -15,8 +15,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -161,6 +162,55 @@ def test_a_commit_that_was_made_though_it_failed_loses_no_batch(
     assert len(rows(batch)) == 10
     assert [one.state for one in made.store.held()] == ["released"]
     made.store.shut()
+
+
+class Crash(BaseException):
+    """The end of the process, as far as the code can tell."""
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(
+    "step", ["close", "messages", "ready", "finish", "tidy", "rename", "sync_folder", "write_whole", "rmtree"]
+)
+def test_a_crash_at_any_step_of_a_release_leaves_one_batch(
+    world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch, step: str, after: bool
+) -> None:
+    """Before or after each call that leaves a trace; the batch is taken away as soon as it is there."""
+    made, digest = filled(world, clock)
+    made.store.shut()
+    calls, taken, name = 0, [], f"{digest.hex()[:12]}-0"
+
+    def crashing(real: Any, at: int) -> Any:
+        def call(*given: Any, **more: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == at and not after:
+                raise Crash
+            found = real(*given, **more)
+            if calls == at:
+                raise Crash
+            return found
+
+        return call
+
+    for at in (1, 2, 3):
+        again = service(world, clock)
+        owner = {"rename": Path, "sync_folder": release, "write_whole": release, "rmtree": release.shutil}
+        target = owner.get(step, again.store)
+        calls = 0
+        with monkeypatch.context() as patch:
+            patch.setattr(target, step, crashing(getattr(target, step), at))
+            with suppress(Crash):
+                again.release_due()
+        again.store.shut()
+        if (world.home.outbox / name).exists():
+            taken.append(rows((world.home.outbox / name).rename(world.folder / f"taken{at}")))
+    last = service(world, clock)
+    taken += [rows(path.rename(world.folder / "taken")) for path in last.release_due() if path.exists()]
+    assert [len(batch) for batch in taken] == [10]
+    assert [one.state for one in last.store.held()] == ["released"]
+    assert list(world.home.outbox.iterdir()) == []
+    last.store.shut()
 
 
 def test_what_another_took_over_is_swept(world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

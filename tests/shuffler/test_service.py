@@ -331,6 +331,8 @@ def test_a_browser_may_ask(world: World, clock: Clock) -> None:
             assert answer.headers["access-control-allow-origin"] == "*"
             assert "content-type" in answer.headers["access-control-allow-headers"]
             assert "access-control-allow-credentials" not in answer.headers
+            answer = await ask.http.post(path, headers={"origin": "https://example.com"})
+            assert answer.status_code == 415 and answer.headers["access-control-allow-origin"] == "*"
         answer = await ask.http.get("/health")
         assert answer.json() == {"status": "ok", "failing": "", "plans": 0}
 

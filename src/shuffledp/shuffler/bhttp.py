@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from ..errors import ParameterError
 
@@ -12,8 +11,7 @@ _MOST_FIELDS = 64
 Fields = tuple[tuple[bytes, bytes], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """A request: control data, header fields in lower case, content."""
 
     method: str
@@ -36,8 +34,7 @@ class Request:
         return b"\0" + b"".join(map(_sized, control)) + _tail(self.fields, self.content, self.trailers)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Response:
+class Response(NamedTuple):
     """A final response; interim ones are skipped when a message is read."""
 
     status: int
@@ -71,23 +68,13 @@ def decode(raw: bytes) -> Request | Response:
     known = framing < 2
     if framing in (0, 2):
         method, scheme, authority, path = (_text(reader.sized()) for _ in range(4))
-        fields, content, trailers = reader.rest(known)
-        return Request(
-            method=method,
-            scheme=scheme,
-            authority=authority,
-            path=path,
-            fields=fields,
-            content=content,
-            trailers=trailers,
-        )
+        return Request(method, path, scheme, authority, *reader.rest(known))
     while True:
         status = reader.number()
         if not 100 <= status <= 599:
             _refuse()
         if status >= 200:
-            fields, content, trailers = reader.rest(known)
-            return Response(status=status, fields=fields, content=content, trailers=trailers)
+            return Response(status, *reader.rest(known))
         reader.fields(known)
 
 
@@ -108,11 +95,17 @@ class _Reader:
     def number(self) -> int:
         """An integer of variable length (RFC 9000, section 16)."""
         first = self.take(1)
-        size = 1 << (first[0] >> 6)
+        if (size := 1 << (first[0] >> 6)) == 1:
+            return first[0]
         return int.from_bytes(first + self.take(size - 1)) & ((1 << (8 * size - 2)) - 1)
 
     def sized(self) -> bytes:
-        return self.take(self.number())
+        at = self._at + 1
+        size = self._raw[at - 1] if at <= len(self._raw) else 0
+        if not 0 < size < 64 or at + size > len(self._raw):  # rare: one of many bytes, empty, or cut off
+            return self.take(self.number())
+        self._at = at + size
+        return self._raw[at : at + size]
 
     def fields(self, known: bool) -> Fields:
         """A field section; one that is cut off at its beginning is empty (section 3.8)."""

@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ _PATIENCE, _TICK = 30, 1.0
 #: Bytes of a sealed request beyond those of its body, and the multiple to which its answer is padded.
 _AROUND, _PADDED = 1024, 256
 _RETRY, _MOST_CONNECTIONS = 5, 2048
-_JSON = b"application/json"
+_JSON, _SEALED = b"application/json", ohttp.RESPONSE.encode()
+_UNKEPT = [(b"cache-control", b"no-store")]
 _CORS = [(b"access-control-allow-origin", b"*")]
 _PREFLIGHT = [
     *_CORS,
@@ -107,8 +109,11 @@ class Service:
             log("internal error", kind=type(error).__name__)
             status, kind, content = 500, _JSON, _sentence("the service failed; send the same report again later.")
         self.metrics["requests_total", path if path in self._posts or path in self._gets else "", str(status)] += 1
-        headers = [(b"content-type", kind), (b"content-length", b"%d" % len(content)), (b"cache-control", b"no-store")]
-        headers += _PREFLIGHT if method == "OPTIONS" else _CORS
+        headers = [(b"content-type", kind), (b"content-length", b"%d" % len(content))]
+        if method != "POST":
+            headers += [*_UNKEPT, *(_PREFLIGHT if method == "OPTIONS" else _CORS)]
+        elif any(name == b"origin" for name, _ in scope["headers"]):  # every header costs
+            headers += _CORS
         if status == 503:
             headers.append((b"retry-after", b"%d" % _RETRY))
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -158,11 +163,7 @@ class Service:
             status, kind, content = _refusal(error)
         except StoreUnavailableError as error:
             status, kind, content = 503, _JSON, _sentence(str(error))
-        fields: bhttp.Fields = ((b"content-type", kind),)
-        if status == 503:
-            fields += ((b"retry-after", b"%d" % _RETRY),)
-        answer = bhttp.Response(status=status, fields=fields, content=content).encode()
-        return 200, ohttp.RESPONSE.encode(), exchange.seal_answer(answer + bytes(-len(answer) % _PADDED))
+        return 200, _SEALED, exchange.seal_answer(_padded(status, kind, content))
 
     async def _inner(self, raw: bytes, seen: tuple[int, bytes]) -> Answer:
         try:
@@ -257,6 +258,16 @@ class Service:
         if self._untidy:
             self._untidy = not self.store.tidy()
         return made
+
+
+@lru_cache(maxsize=1024)
+def _padded(status: int, kind: bytes, content: bytes) -> bytes:
+    """An answer as binary HTTP, so long that a relay does not learn from its length what it says."""
+    fields: bhttp.Fields = ((b"content-type", kind),)
+    if status == 503:
+        fields += ((b"retry-after", b"%d" % _RETRY),)
+    answer = bhttp.Response(status=status, fields=fields, content=content).encode()
+    return answer + bytes(-len(answer) % _PADDED)
 
 
 def _need_type(given: bytes, wanted: str) -> None:

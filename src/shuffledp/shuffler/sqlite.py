@@ -11,6 +11,8 @@ from pathlib import Path
 from .sealing import Report
 from .store import Place, Run, SqlStore, StoreUnavailableError, table_of
 
+#: Rows of one statement: between two of them this thread gets in the way of the one that answers.
+_AT_ONCE = 500
 #: Rows that are read at once, and kB of pages that a connection keeps in memory.
 _ROWS, _CACHE = 10_000, 32_768
 _SETTINGS = (
@@ -64,11 +66,12 @@ class SqliteStore(SqlStore):
                 connection.execute("ROLLBACK")
 
     def _insert_reports(self, run: Run, table: str, reports: Sequence[Report]) -> int:
-        cursor = self._connection.executemany(f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT DO NOTHING", reports)
-        return int(cursor.rowcount)
+        parts = (reports[i : i + _AT_ONCE] for i in range(0, len(reports), _AT_ONCE))
+        return sum(run(_insert(table, len(part), "(?, ?)"), [x for r in part for x in r]).rowcount for part in parts)
 
     def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
-        return {enc for enc in encs if run(f"INSERT INTO {table} VALUES (?) ON CONFLICT DO NOTHING", (enc,)).rowcount}
+        parts = (encs[i : i + _AT_ONCE] for i in range(0, len(encs), _AT_ONCE))
+        return {e for part in parts for (e,) in run(_insert(table, len(part), "(?)") + " RETURNING enc", part)}
 
     def messages(self, place: Place) -> Iterator[bytes]:
         """As the contract says."""
@@ -85,3 +88,7 @@ class SqliteStore(SqlStore):
             return not self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         except sqlite3.Error as error:
             raise StoreUnavailableError(error) from None
+
+
+def _insert(table: str, rows: int, row: str) -> str:
+    return f"INSERT INTO {table} VALUES {', '.join([row] * rows)} ON CONFLICT DO NOTHING"
