@@ -420,8 +420,8 @@ test("no time, no service, no plans: nothing is sent", async () => {
   await refused(client.report("fruit", "pear"), "trust", /is not offered/);
 });
 
-test("a service that does not answer is given up after the timeout", async () => {
-  const hanging = (url, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+test("a service that does not answer is given up after the timeout", { timeout: 5000 }, async () => {
+  const hanging = (url, { signal }) => new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
   const { client } = await scene({ fetch: hanging, timeout: 20 });
   const alive = setTimeout(() => undefined, 5000); // the timer of the signal alone does not keep Node running
   await refused(client.report("fruit", "pear"), "delivery", /could not be reached/);
