@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from .._support.reading import Kind, NotJSONError, parse_json
-from ..errors import ParameterError, ShuffleDPError
+from ..errors import NotSentError, ParameterError
 from ..randomness.program import draw_rows
 from . import bhttp, ohttp
 from .kept import Kept, Record
@@ -34,10 +34,6 @@ _MOST_ANSWER = 2**16
 _GONE = 410
 #: The service's own sentence.
 _ERROR = re.compile(r'"error": *"([^"\\]{1,300})')
-
-
-class NotSentError(ShuffleDPError):
-    """The shuffler does not have the report yet; it is kept, and sent again by :meth:`Sender.resend`."""
 
 
 class Sender:
@@ -59,6 +55,15 @@ class Sender:
     -----
     The law is that of ``portable`` in the publication, drawn from the operating system's randomness; nothing but the
     sealed report leaves the process.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> trust = ["ed25519 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"]
+    >>> with TemporaryDirectory() as folder:
+    ...     client = Sender(folder, publishers=trust, service="https://shuffler.example")
+    ...     client.resend()  # nothing is kept
+    0
     """
 
     def __init__(
