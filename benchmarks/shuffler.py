@@ -49,6 +49,17 @@ print(f"http://127.0.0.1:{made.getsockname()[1]}", flush=True)
 uvicorn.Server(uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_level="critical", access_log=False,
                server_header=False, date_header=False)).run(sockets=[made])
 """
+#: What ``shuffledp shuffler release`` does; the most memory is the process's own word, as what a parent is told of a
+#: child includes the parent before the child began.
+_RELEASE = """
+import json, sys, time
+from pathlib import Path
+from shuffledp.shuffler.home import Home
+from shuffledp.shuffler.service import Service
+made = [str(path) for path in Service(Home(Path(sys.argv[1]))).release_due()]
+most = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
+print(json.dumps({"released": made, "most": most, "cpu": time.process_time()}))
+"""
 
 
 class Served:
@@ -209,23 +220,14 @@ def large(folder: Path) -> Iterator[Row]:
     home, publication = made(folder / "release", 2 * _DAY)
     fill(home, publication, MANY)
     start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "shuffledp", "shuffler", "release", str(home.folder), "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+    done = subprocess.run(
+        [sys.executable, "-c", _RELEASE, str(home.folder)], capture_output=True, text=True, check=True
     )
-    if process.stdout is None:
-        raise RuntimeError("no output")
-    with process.stdout:
-        said = json.loads(process.stdout.read())
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    wall = time.perf_counter() - start
+    wall, said = time.perf_counter() - start, json.loads(done.stdout)
     manifest = json.loads(json.loads((Path(said["released"][0]) / "manifest.json").read_text())["payload"])
-    whole = process.returncode == 0 and manifest["messages"] == MANY * publication.slots
-    row = at_most(f"release of {MANY:,} reports, wall", wall, 300, f" ({spelled(used.ru_utime + used.ru_stime)} CPU)")
-    yield row._replace(reached=bool(row.reached) and whole)
-    most = used.ru_maxrss / 1e3
+    row = at_most(f"release of {MANY:,} reports, wall", wall, 300, f" ({spelled(said['cpu'])} CPU)")
+    yield row._replace(reached=bool(row.reached) and manifest["messages"] == MANY * publication.slots)
+    most = int(said["most"]) / 1e3
     yield Row("its memory", f"{most:.0f} MB", "<= 1,000 MB", most <= 1000)
 
 

@@ -144,6 +144,7 @@ def test_below_the_minimum_nothing_leaves_and_it_is_discarded_in_the_end(world: 
         await ask.plain(sealing.pack(digest, 0, [world.report(digest, 0)]))
         clock.now = START + LENGTH + 499
         assert ask.service.release_due() == []
+        assert (await ask.metrics())["overdue_seconds"] == 449
         assert ask.contributors((digest, 0)) == 2
         clock.now += 2
         assert ask.service.release_due() == []

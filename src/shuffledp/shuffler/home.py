@@ -15,7 +15,7 @@ from ..errors import ParameterError, ShuffleDPError
 from . import keys, signed
 from .ohttp_keys import Keys
 from .publication import Publication, Withdrawal
-from .store import Store
+from .store import Store, StoreUnavailableError
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class Home:
             place.mkdir(exist_ok=True)
         if not home._signing.exists():
             keys.generate(folder / "keys", "signing")
-        if not home.ohttp.exists():
+        if _missing(home.ohttp):
             Keys.fresh().save(home.ohttp)
         config = folder / "config.json"
-        if not config.exists():
+        if _missing(config):
             config.touch(mode=0o600)  # the address of a database may hold a password
             settings = {"format": "shuffledp shuffler", "version": 1, "owner": secrets.token_hex(8), "store": store}
             write_whole(config, json.dumps(settings, indent=1) + "\n")
@@ -85,13 +85,15 @@ class Home:
     def open_store(self) -> Store:
         """The store of the settings: PostgreSQL where they have an address, else a file of SQLite."""
         address, owner = self.config.get("store") or "", self.config["owner"]
-        if address:
-            from .postgres import PostgresStore
-
-            return PostgresStore(address, owner)
+        from .postgres import PostgresStore
         from .sqlite import SqliteStore
 
-        return SqliteStore(self.folder / "store.sqlite", owner)
+        try:
+            return PostgresStore(address, owner) if address else SqliteStore(self.folder / "store.sqlite", owner)
+        except StoreUnavailableError as error:
+            raise ParameterError(
+                f"the store of {str(self.folder)!r} must be in reach, got none ({error.reason}); check config.json."
+            ) from None
 
     @cached_property
     def _key(self) -> Any:
@@ -138,6 +140,11 @@ class Home:
             tuple(e for _, e in withdrawals),
             tuple(problems),
         )
+
+
+def _missing(path: Path) -> bool:
+    """Whether a file is still to be written: a crash may have left an empty one."""
+    return not path.exists() or not path.stat().st_size
 
 
 def _is_withdrawal(envelope: object) -> bool:

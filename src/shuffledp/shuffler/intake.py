@@ -122,8 +122,8 @@ class Committer:
     store: Store
     metrics: Counter[tuple[str, ...]]
     failed: str = ""  # why the last transaction failed
-    _waiting: list[tuple[Entry, asyncio.Future[str]]] = field(default_factory=list)
-    _bytes: int = 0
+    waiting: int = 0  # bytes of sealed messages that wait
+    _entries: list[tuple[Entry, asyncio.Future[str]]] = field(default_factory=list)
     _refused: Counter[tuple[Place, str]] = field(default_factory=Counter)
     _wake: threading.Condition = field(default_factory=threading.Condition)
     _flush: bool = False
@@ -146,10 +146,10 @@ class Committer:
         size = sum(len(report.sealed) for report in entry.reports)
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         with self._wake:
-            if self._bytes + size > _MOST_WAITING or self._ended:
+            if self.waiting + size > _MOST_WAITING or self._ended:
                 raise StoreUnavailableError("too much waits")
-            self._bytes += size
-            self._waiting.append((entry, answer))
+            self.waiting += size
+            self._entries.append((entry, answer))
             self._wake.notify()
         outcome = await answer
         if outcome == REPLAYED:
@@ -176,12 +176,12 @@ class Committer:
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         while True:
             with self._wake:
-                while not (self._waiting or self._flush or self._ended):
+                while not (self._entries or self._flush or self._ended):
                     self._wake.wait()
             time.sleep(_GATHERED)
             with self._wake:
                 self._flush = False
-                taken, self._waiting, self._bytes = self._waiting, [], 0
+                taken, self._entries, self.waiting = self._entries, [], 0
                 refused, self._refused = self._refused, Counter()
                 if self._ended and not taken and not refused:
                     return

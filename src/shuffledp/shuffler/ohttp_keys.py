@@ -125,9 +125,9 @@ class Keys:
 
 def rotate(path: Path) -> Keys:
     """Rotate the keys in a file; two who do so at once rotate twice, one after the other."""
+    Keys.load(path)  # which says it if there are none
     with alone_with(path):
-        old = Keys.load(path)
-        new = old.rotated()
+        new = Keys.load(path).rotated()
         new.save(path)
     return new
 

@@ -27,7 +27,7 @@ from .intake import Committer, RefusedError, checked
 from .ohttp_keys import Keys
 from .release import due, release, sweep
 from .sealing import MEDIA_TYPE, MOST_BYTES
-from .store import RELEASED, Held, StoreUnavailableError
+from .store import CLOSING, OPEN, READY, RELEASED, Held, StoreUnavailableError
 
 #: Seconds that a client may take to send a body, and between two looks at keys, plans and periods.
 _PATIENCE, _TICK = 30, 1.0
@@ -72,7 +72,8 @@ class Service:
         self._seen: tuple[object, ...] = ()
         self._held: list[Held] = []
         self._said: tuple[object, ...] = ()
-        self._failed, self._untidy, self._end = "", False, threading.Event()
+        self._failed = self._told_failure = ""
+        self._untidy, self._end = False, threading.Event()
         self._look()
 
     def start(self) -> None:
@@ -188,11 +189,16 @@ class Service:
         return 200, _JSON, b'{"stored": %d}' % len(entry.reports)
 
     def _told(self) -> Answer:
+        over = 0  # how long the period that is over for longest has waited for its release
         lines = [(f"shuffledp_shuffler_{name[0]}", name[1:], n) for name, n in sorted(self.metrics.items())]
-        for held in self._held:
+        for held in (one for one in self._held if one.state in (OPEN, CLOSING, READY)):
             labels = (held.place[0].hex()[:12], str(held.place[1]), held.state)
             lines.append(("shuffledp_shuffler_contributors", labels, held.contributors))
-        lines.append(("shuffledp_shuffler_store_up", (), int(not self._committer.failed)))
+            if found := self._plans.find(held.place[0]):
+                over = max(over, int(self._clock()) - found[0].window(held.place[1])[1] - found[0].grace)
+        gauges = {"overdue_seconds": over, "waiting_bytes": self._committer.waiting}
+        gauges["store_up"] = int(not self._committer.failed)
+        lines += [(f"shuffledp_shuffler_{name}", (), number) for name, number in gauges.items()]
         return 200, b"text/plain; version=0.0.4", "".join(_metric(*line) for line in lines).encode()
 
     _posts: Mapping[str, Any] = {"/ohttp": _ohttp, "/reports": _reports}
