@@ -155,6 +155,8 @@ def test_a_batch_is_counted_once(field: Field) -> None:
     other = sdp.Collector(plan_of("grr:eps0=1"))
     with pytest.raises(sdp.ParameterError, match="collector must be of the plan"):
         collect(released, field.publication, field.sealing_key, other)
+    with pytest.raises(sdp.ParameterError, match="key must be the one that messages were sealed to"):
+        collect(released, field.publication, keys.sealing(field.folder / "shuffler/sealing.key"), collector)
     with pytest.raises(sdp.ParameterError, match="engine must be 'local' or 'spark'"):
         collect(released, field.publication, field.sealing_key, collector, engine="slow")
 
@@ -298,7 +300,7 @@ def test_collect_and_verify_by_commands(field: Field) -> None:
     for swapped in (["--shuffler", pubs[3], "--analyst", pubs[1]], ["--shuffler", pubs[1], "--analyst", pubs[1]]):
         assert "must be signed by a key that is trusted" in refused(run("certify", "--verify", statement, *swapped))
     assert "stand together" in refused(run("certify", "--verify", statement, *pubs[:2]))
-    assert "certificate must have format" in refused(run("certify", "--verify", statement))
+    assert "got a signed document" in refused(run("certify", "--verify", statement))
     envelope = json.loads(Path(statement).read_text())
     envelope["payload"] = envelope["payload"].replace('"real":300', '"real":302')
     Path(statement).write_text(json.dumps(envelope))

@@ -66,7 +66,9 @@ def read_claim(path: Path) -> dict[str, Any]:
 def claim_in(data: object, shown: str) -> dict[str, Any]:
     """The fields of a certificate; anything missing, unknown or malformed is refused.  ``shown`` says where it was."""
     if not isinstance(data, dict) or data.get("format") not in STATEMENTS:
-        raise ParameterError(f"certificate must have format {FORMAT!r}, got another file in {shown}; certify again.")
+        signed = isinstance(data, dict) and "signature" in data
+        got, then = ("a signed document", "name who signed it") if signed else ("another file", "certify again")
+        raise ParameterError(f"certificate must have format {FORMAT!r}, got {got} in {shown}; {then}.")
     version = data["format"]
     statement, new = STATEMENTS[version], version == FORMAT
     try:
