@@ -133,6 +133,18 @@ def test_a_store_that_lost_a_report_releases_nothing(world: World, clock: Clock)
     made.store.shut()
 
 
+def test_a_period_that_cannot_be_released_does_not_hold_up_the_others(world: World, clock: Clock) -> None:
+    made, digest = filled(world, clock)
+    clock.now = START + LENGTH
+    made.store.add([Entry((digest, 1), [world.report(digest, 1) for _ in range(5)])], {})
+    (world.home.outbox / f"{digest.hex()[:12]}-0").mkdir()
+    clock.now = OVER + LENGTH
+    with pytest.raises(ShuffleDPError, match="move it away"):
+        made.release_due()
+    assert (world.home.outbox / f"{digest.hex()[:12]}-1" / "manifest.json").exists()
+    made.store.shut()
+
+
 def test_a_batch_never_replaces_another(world: World, clock: Clock) -> None:
     made, digest = filled(world, clock)
     other = world.home.outbox / f"{digest.hex()[:12]}-0"

@@ -158,7 +158,8 @@ def test_below_the_minimum_nothing_leaves_and_it_is_discarded_in_the_end(world: 
 
 def test_what_is_refused(world: World, clock: Clock) -> None:
     digest = world.publish()
-    old = world.publish("old", expires=START - 10, starts=START - 10 * LENGTH)
+    old = world.publish("old", expires=START - 60, starts=START - 10 * LENGTH)
+    ending = world.publish("ending", expires=START - 10, starts=START - 10 * LENGTH)
 
     async def test(ask: Asked) -> None:
         good = sealing.pack(digest, 0, [world.report(digest, 0)])
@@ -177,6 +178,8 @@ def test_what_is_refused(world: World, clock: Clock) -> None:
                 if status != 413:
                     inner = await ask.sealed(body)
                     assert inner.status == status and json.loads(inner.content) == answer.json()
+        last = sealing.pack(ending, 9, [world.report(ending, 9)])
+        assert (await ask.plain(last)).status_code == 200  # it was answered before the plan expired
         clock.now = START + LENGTH + 49
         assert (await ask.plain(good)).status_code == 200  # within the grace
         clock.now = START + LENGTH + 51

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import ParameterError, ShuffleDPError
 from .sealing import read_header, unpack
-from .store import CLOSED, REPLAYED, Entry, Place, Store, StoreUnavailableError
+from .store import CLOSED, MALFORMED, REPLAYED, Entry, Place, Store, StoreUnavailableError
 
 #: Seconds that the clock of a client may be fast.
 SKEW = 300
@@ -83,7 +83,7 @@ def checked(
     try:
         digest, period, _ = read_header(raw)
     except ParameterError as error:
-        raise RefusedError(400, "malformed", str(error)) from None
+        raise RefusedError(400, MALFORMED, str(error)) from None
     found = find(digest)
     if found is None:
         raise RefusedError(404, "unknown", "the plan must be one of GET /plans, got another; fetch them again.")
@@ -92,8 +92,8 @@ def checked(
         _in_time(publication, period, withdrawn, now)
         reports = unpack(raw, report_bytes=publication.slots * publication.sealed_bytes)
     except ParameterError as error:
-        refuse((digest, period), "malformed")
-        raise RefusedError(400, "malformed", str(error)) from None
+        refuse((digest, period), MALFORMED)
+        raise RefusedError(400, MALFORMED, str(error)) from None
     except RefusedError as error:
         if error.reason != "early":  # any number may come, and is not to be remembered
             refuse((digest, period), error.reason)
@@ -109,7 +109,7 @@ def _in_time(publication: Published, period: int, withdrawn: bool, now: float) -
         raise RefusedError(
             410, "withdrawn", "the plan must be in force, got one that was withdrawn; fetch /plans again."
         )
-    if now >= publication.expires:
+    if start >= publication.expires or now >= publication.expires + publication.grace:
         raise RefusedError(410, "expired", "the plan must be in force, got one that has expired; fetch /plans again.")
     if now >= end + publication.grace:
         raise RefusedError(410, "late", "the period must not be over, got one that is; its report cannot be counted.")

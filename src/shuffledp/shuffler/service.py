@@ -12,8 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,23 @@ from .._support.optional import require
 from .._support.sockets import listening
 from ..errors import ParameterError
 from . import bhttp, ohttp
+from .answers import (
+    JSON,
+    PATIENCE,
+    RETRY,
+    Answer,
+    GoneError,
+    Receive,
+    Scope,
+    Send,
+    body,
+    metric,
+    need_type,
+    padded,
+    refusal,
+    sentence,
+    too_large,
+)
 from .home import Home, Plans
 from .intake import Committer, RefusedError, checked
 from .ohttp_keys import Keys
@@ -29,12 +45,12 @@ from .release import due, release, sweep
 from .sealing import MEDIA_TYPE, MOST_BYTES
 from .store import CLOSING, OPEN, READY, RELEASED, Held, StoreUnavailableError
 
-#: Seconds that a client may take to send a body, and between two looks at keys, plans and periods.
-_PATIENCE, _TICK = 30, 1.0
-#: Bytes of a sealed request beyond those of its body, and the multiple to which its answer is padded.
-_AROUND, _PADDED = 1024, 256
-_RETRY, _MOST_CONNECTIONS = 5, 2048
-_JSON, _SEALED = b"application/json", ohttp.RESPONSE.encode()
+#: Seconds between two looks at keys, plans and periods.
+_TICK = 1.0
+#: Bytes of a sealed request beyond those of its body.
+_AROUND = 1024
+_MOST_CONNECTIONS = 2048
+_SEALED = ohttp.RESPONSE.encode()
 _UNKEPT = [(b"cache-control", b"no-store")]
 _CORS = [(b"access-control-allow-origin", b"*")]
 _PREFLIGHT = [
@@ -43,14 +59,6 @@ _PREFLIGHT = [
     (b"access-control-allow-headers", b"content-type"),
     (b"access-control-max-age", b"86400"),
 ]
-Scope = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
-Answer = tuple[int, bytes, bytes]  # status, content type, content
-
-
-class _GoneError(Exception):
-    """The client has gone before its body was whole."""
 
 
 def log(event: str, **more: object) -> None:
@@ -99,16 +107,16 @@ class Service:
         try:
             handler = self._posts.get(path) if method == "POST" else None
             status, kind, content = await handler(self, scope, receive) if handler else self._get(method, path)
-        except _GoneError:
+        except GoneError:
             return
         except RefusedError as error:
             self.metrics["refused_total", error.reason] += 1
-            status, kind, content = _refusal(error)
+            status, kind, content = refusal(error)
         except StoreUnavailableError as error:
-            status, kind, content = 503, _JSON, _sentence(str(error))
+            status, kind, content = 503, JSON, sentence(str(error))
         except Exception as error:
             log("internal error", kind=type(error).__name__)
-            status, kind, content = 500, _JSON, _sentence("the service failed; send the same report again later.")
+            status, kind, content = 500, JSON, sentence("the service failed; send the same report again later.")
         self.metrics["requests_total", path if path in self._posts or path in self._gets else "", str(status)] += 1
         headers = [(b"content-type", kind), (b"content-length", b"%d" % len(content))]
         if method != "POST":
@@ -116,7 +124,7 @@ class Service:
         elif any(name == b"origin" for name, _ in scope["headers"]):  # every header costs
             headers += _CORS
         if status == 503:
-            headers.append((b"retry-after", b"%d" % _RETRY))
+            headers.append((b"retry-after", b"%d" % RETRY))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if method == "HEAD" else content})
 
@@ -136,16 +144,16 @@ class Service:
             raise RefusedError(404, "path", "the path must be one that this service has, got another.")
         if method not in ("GET", "HEAD"):
             raise RefusedError(405, "method", "the method must be one that this path has, got another.")
-        return (200, _JSON, json.dumps(one).encode()) if one else self._gets[path](self)
+        return (200, JSON, json.dumps(one).encode()) if one else self._gets[path](self)
 
     def _health(self) -> Answer:
         reason = "store" if self._committer.failed else "release" if self._failed else ""
         said = {"status": "failing" if reason else "ok", "failing": reason, "plans": len(self._plans.publications)}
-        return 503 if reason else 200, _JSON, json.dumps(said).encode()
+        return 503 if reason else 200, JSON, json.dumps(said).encode()
 
     async def _ohttp(self, scope: Scope, receive: Receive) -> Answer:
-        _need_type(dict(scope["headers"]).get(b"content-type", b""), ohttp.REQUEST)
-        raw = await _body(scope, receive, MOST_BYTES + _AROUND)
+        need_type(dict(scope["headers"]).get(b"content-type", b""), ohttp.REQUEST)
+        raw = await body(scope, receive, MOST_BYTES + _AROUND)
         keys = self._keys
         try:
             id, inner, exchange = ohttp.decapsulate(raw, keys.opening)
@@ -161,10 +169,10 @@ class Service:
             if error.status == 409:
                 raise  # whoever sends the same again gets no answer to read
             self.metrics["refused_total", error.reason] += 1
-            status, kind, content = _refusal(error)
+            status, kind, content = refusal(error)
         except StoreUnavailableError as error:
-            status, kind, content = 503, _JSON, _sentence(str(error))
-        return 200, _SEALED, exchange.seal_answer(_padded(status, kind, content))
+            status, kind, content = 503, JSON, sentence(str(error))
+        return 200, _SEALED, exchange.seal_answer(padded(status, kind, content))
 
     async def _inner(self, raw: bytes, seen: tuple[int, bytes]) -> Answer:
         try:
@@ -173,24 +181,24 @@ class Service:
             raise RefusedError(400, "malformed", str(error)) from None
         if not isinstance(request, bhttp.Request) or (request.method, request.path) != ("POST", "/reports"):
             raise RefusedError(404, "path", "the request must be POST /reports, got another.")
-        _need_type(dict(request.fields).get(b"content-type", b""), MEDIA_TYPE)
+        need_type(dict(request.fields).get(b"content-type", b""), MEDIA_TYPE)
         return await self._take(request.content, seen)
 
     async def _reports(self, scope: Scope, receive: Receive) -> Answer:
-        _need_type(dict(scope["headers"]).get(b"content-type", b""), MEDIA_TYPE)
-        return await self._take(await _body(scope, receive, MOST_BYTES), None)
+        need_type(dict(scope["headers"]).get(b"content-type", b""), MEDIA_TYPE)
+        return await self._take(await body(scope, receive, MOST_BYTES), None)
 
     async def _take(self, raw: bytes, seen: tuple[int, bytes] | None) -> Answer:
         if len(raw) > MOST_BYTES:
-            raise _too_large()
+            raise too_large()
         entry = checked(raw, self._plans.find, self._clock(), self._committer.refuse)
         await self._committer.put(entry._replace(seen=seen))
         self.metrics["reports_total",] += len(entry.reports)
-        return 200, _JSON, b'{"stored": %d}' % len(entry.reports)
+        return 200, JSON, b'{"stored": %d}' % len(entry.reports)
 
     def _told(self) -> Answer:
         over = 0  # how long the period that is over for longest has waited for its release
-        lines = [(f"shuffledp_shuffler_{name[0]}", name[1:], n) for name, n in sorted(self.metrics.items())]
+        lines = [(f"shuffledp_shuffler_{name[0]}", name[1:], n) for name, n in sorted(dict(self.metrics).items())]
         for held in (one for one in self._held if one.state in (OPEN, CLOSING, READY)):
             labels = (held.place[0].hex()[:12], str(held.place[1]), held.state)
             lines.append(("shuffledp_shuffler_contributors", labels, held.contributors))
@@ -199,12 +207,12 @@ class Service:
         gauges = {"overdue_seconds": over, "waiting_bytes": self._committer.waiting}
         gauges["store_up"] = int(not self._committer.failed)
         lines += [(f"shuffledp_shuffler_{name}", (), number) for name, number in gauges.items()]
-        return 200, b"text/plain; version=0.0.4", "".join(_metric(*line) for line in lines).encode()
+        return 200, b"text/plain; version=0.0.4", "".join(metric(*line) for line in lines).encode()
 
     _posts: Mapping[str, Any] = {"/ohttp": _ohttp, "/reports": _reports}
     _gets: Mapping[str, Callable[[Service], Answer]] = {
         "/ohttp-keys": lambda self: (200, ohttp.KEYS.encode(), self._keys.handed_out),
-        "/plans": lambda self: (200, _JSON, self._plans.listed),
+        "/plans": lambda self: (200, JSON, self._plans.listed),
         "/health": _health,
         "/metrics": _told,
     }
@@ -217,14 +225,15 @@ class Service:
                 self._look()
                 self._committer.flush()
                 self.release_due()
-                self._failed = ""
+                reason = ""
             except Exception as error:  # whatever it is, the next look may go well
                 reason = (
-                    error.reason if isinstance(error, StoreUnavailableError) else f"{type(error).__name__}: {error}"
+                    f"{type(error).__name__}: {error.reason if isinstance(error, StoreUnavailableError) else error}"
                 )
-                if reason != self._failed:
-                    log("failure", reason=reason)
-                self._failed = reason
+            said = reason or self._committer.failed
+            if said != self._told_failure:
+                log("failure" if said else "recovered", **({"reason": said} if said else {}))
+            self._failed, self._told_failure = reason, said
 
     def _look(self) -> None:
         """Read keys and plans again if a file has changed."""
@@ -242,91 +251,37 @@ class Service:
 
     def release_due(self) -> list[Path]:
         """Release or discard every period whose time has come, and name the batches."""
-        made = []
-        place: dict[str, Any] = {"outbox": self.home.outbox, "owner": self.home.config["owner"]}
+        made: list[Path] = []
+        problem: Exception | None = None
         self._held = self.store.held()
         for held in self._held if self._releases else ():
-            sweep(held, **place)
-            found = self._plans.find(held.place[0])
-            todo = found and due(held, found[0], withdrawn=found[1], now=self._clock())
-            if not found or not todo:
-                continue
-            if todo == RELEASED:
-                path = release(self.store, held, found[0], sign=self.home.sign, **place)
-                if path is None:
-                    continue
-                made.append(path)
-            else:
-                self.store.finish(held.place, todo)
-            self._untidy = True
-            self.metrics["periods_total", todo] += 1
-            log(todo, plan=held.place[0].hex()[:12], period=held.place[1], contributors=held.contributors)
+            try:
+                self._release(held, made)
+            except Exception as error:  # one period that cannot be released does not hold up the others
+                problem = problem or error
         if self._untidy:
             self._untidy = not self.store.tidy()
+        if problem:
+            raise problem
         return made
 
-
-@lru_cache(maxsize=1024)
-def _padded(status: int, kind: bytes, content: bytes) -> bytes:
-    """An answer as binary HTTP, so long that a relay does not learn from its length what it says."""
-    fields: bhttp.Fields = ((b"content-type", kind),)
-    if status == 503:
-        fields += ((b"retry-after", b"%d" % _RETRY),)
-    answer = bhttp.Response(status=status, fields=fields, content=content).encode()
-    return answer + bytes(-len(answer) % _PADDED)
-
-
-def _need_type(given: bytes, wanted: str) -> None:
-    if given.partition(b";")[0].strip().lower() != wanted.encode():
-        raise RefusedError(415, "type", f"the content type must be {wanted}, got another.")
-
-
-async def _body(scope: Scope, receive: Receive, most: int) -> bytes:
-    """The body, unless it is too large or takes too long: then the rest is not read."""
-    stated = dict(scope["headers"]).get(b"content-length", b"0")
-    if not stated.isdigit() or int(stated) > most:
-        raise _too_large()
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            while True:
-                event = await receive()
-                if event["type"] != "http.request":
-                    raise _GoneError
-                parts.append(event.get("body", b""))
-                size += len(parts[-1])
-                if size > most:
-                    raise _too_large()
-                if not event.get("more_body"):
-                    return b"".join(parts)
-    except TimeoutError:
-        raise RefusedError(408, "slow", f"a body must come within {_PATIENCE} seconds, got a slower one.") from None
-
-
-def _too_large() -> RefusedError:
-    return RefusedError(413, "size", f"a body must have at most {MOST_BYTES:,} bytes, got a larger one; split it.")
-
-
-def _sentence(text: str) -> bytes:
-    return json.dumps({"error": text}).encode()
-
-
-def _refusal(error: RefusedError) -> Answer:
-    return error.status, _JSON, _sentence(str(error))
-
-
-_LABELS: Mapping[str, Iterable[str]] = {
-    "requests_total": ("path", "status"),
-    "refused_total": ("reason",),
-    "periods_total": ("state",),
-    "contributors": ("plan", "period", "state"),
-}
-
-
-def _metric(name: str, values: Iterable[str], number: int) -> str:
-    names = _LABELS.get(name.removeprefix("shuffledp_shuffler_"), ())
-    labels = ",".join(f'{label}="{value}"' for label, value in zip(names, values, strict=True))
-    return f"{name}{{{labels}}} {number}\n" if labels else f"{name} {number}\n"
+    def _release(self, held: Held, made: list[Path]) -> None:
+        place: dict[str, Any] = {"outbox": self.home.outbox, "owner": self.home.config["owner"]}
+        sweep(held, **place)
+        found = self._plans.find(held.place[0])
+        todo = found and due(held, found[0], withdrawn=found[1], now=self._clock())
+        if not found or not todo:
+            return
+        if todo == RELEASED:
+            path = release(self.store, held, found[0], sign=self.home.sign, **place)
+            if path is None:
+                return
+            made.append(path)
+        else:
+            self.store.finish(held.place, todo)
+        self._untidy = True
+        self.metrics["periods_total", todo] += 1
+        log(todo, plan=held.place[0].hex()[:12], period=held.place[1], contributors=held.contributors)
 
 
 def serve(service: Service, *, host: str = "127.0.0.1", port: int = 8080, ready: Callable[[str], None] = print) -> None:
@@ -345,7 +300,7 @@ def serve(service: Service, *, host: str = "127.0.0.1", port: int = 8080, ready:
         date_header=False,
         proxy_headers=False,
         limit_concurrency=_MOST_CONNECTIONS,
-        timeout_graceful_shutdown=_PATIENCE,
+        timeout_graceful_shutdown=PATIENCE,
     )
     shown = f"[{host}]" if ":" in host else host
     ready(f"http://{shown}:{socket.getsockname()[1]}")

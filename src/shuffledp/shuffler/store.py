@@ -23,7 +23,7 @@ from .sealing import Report
 OPEN, CLOSING, READY, RELEASED, DISCARDED = "open", "closing", "ready", "released", "discarded"
 #: What becomes of an entry: it is durable (now or since earlier), its request came twice, its period is over.
 STORED, REPLAYED, CLOSED = "stored", "replayed", "closed"
-_CONTRIBUTORS = "contributors"
+MALFORMED, _CONTRIBUTORS = "malformed", "contributors"
 Place = tuple[bytes, int]  # digest of the plan, and period
 Run = Callable[..., Any]
 
@@ -32,7 +32,7 @@ class StoreUnavailableError(ShuffleDPError):
     """The store cannot keep anything at present; nothing of the transaction was stored."""
 
     def __init__(self, reason: object) -> None:
-        self.reason = " ".join(str(reason).split())[:200]
+        self.reason = str(reason).partition("\n")[0][:200]  # the lines that follow may quote a row
         super().__init__("the store cannot be used at present; send the same report again later.")
 
 
@@ -184,7 +184,9 @@ class SqlStore(Store):
             reports = [rows[place][id] for id in sorted(rows[place])]
             counted[place, _CONTRIBUTORS] += self._insert_reports(run, table_of(place), reports)
         for (place, what), number in sorted(counted.items()):
-            if number and (states.get(place) or self._state(run, place)) in (OPEN, CLOSING, READY):
+            # what is malformed came in time: its period may be one that nobody has opened yet
+            state = states.get(place) or self._state(run, place, entering=what == MALFORMED)
+            if number and state in (OPEN, CLOSING, READY):
                 run(
                     "INSERT INTO counts VALUES (?, ?, ?, ?, ?) ON CONFLICT (plan, period, owner, what) "
                     "DO UPDATE SET n = counts.n + excluded.n",
