@@ -329,7 +329,7 @@ def test_redirections_and_nonsense_are_not_followed(field: Field, shuffler: Shuf
     shuffler.get = lambda path: (200, b"[]")  # type: ignore[method-assign]
     with pytest.raises(sdp.NotSentError, match="must be a list of plans"):
         sender(field, shuffler).publications()
-    with pytest.raises(sdp.ShuffleDPError, match="application/ohttp-keys"):
+    with pytest.raises(sdp.NotSentError, match="application/ohttp-keys"):
         sender(field, shuffler).report(field.envelope, "home")
     shuffler.get = lambda path: (503, b"")  # type: ignore[method-assign]
     with pytest.raises(sdp.NotSentError, match="got status 503"):
