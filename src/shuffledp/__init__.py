@@ -32,8 +32,8 @@ _PUBLIC = {
     "composing.accountant": "Accountant",
     "composing.composed_guarantee": "ComposedGuarantee",
     "composing.ledger": "LedgerEntry",
-    "errors": "BoundNotApplicableError CertificationError ExtensionError ImpossibleError ParameterError ShuffleDPError "
-    "VerificationError",
+    "errors": "BoundNotApplicableError CertificationError ExtensionError ImpossibleError NotSentError ParameterError "
+    "ShuffleDPError VerificationError",
     "estimation.estimate": "Estimate",
     "mechanisms.base": "Mechanism",
     "mechanisms.frequency": "FrequencyOracle",
@@ -54,6 +54,7 @@ _PUBLIC = {
     "protocol.collector": "Collector",
     "protocol.plan": "Plan",
     "protocol.shuffler": "Shuffler",
+    "shuffler.sender": "Sender",
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 _HOME |= {name: f"mechanisms.{module}" for module, name in CATALOG.values()}

@@ -31,6 +31,7 @@ from .errors import BoundNotApplicableError as BoundNotApplicableError
 from .errors import CertificationError as CertificationError
 from .errors import ExtensionError as ExtensionError
 from .errors import ImpossibleError as ImpossibleError
+from .errors import NotSentError as NotSentError
 from .errors import ParameterError as ParameterError
 from .errors import ShuffleDPError as ShuffleDPError
 from .errors import VerificationError as VerificationError
@@ -98,6 +99,7 @@ from .protocol.client import Client as Client
 from .protocol.collector import Collector as Collector
 from .protocol.plan import Plan as Plan
 from .protocol.shuffler import Shuffler as Shuffler
+from .shuffler.sender import Sender as Sender
 
 __all__: list[str]
 __version__: str

@@ -41,3 +41,7 @@ class VerificationError(ShuffleDPError, RuntimeError):
 
 class ExtensionError(ShuffleDPError, TypeError):
     """A class that is to be a mechanism or a bound leaves out something that it must state."""
+
+
+class NotSentError(ShuffleDPError, ConnectionError):
+    """The shuffler does not have a report yet: it is kept, and to be sent again later, as it is."""

@@ -16,6 +16,7 @@ from contract.cases import Case, all_cases
 from reference.fractions_oracle import worst_divergence
 from shuffledp.bounds import BOUNDS
 from shuffledp.mechanisms.randomizer import Randomizer
+from shuffledp.protocol.messages import from_bytes, to_bytes
 
 CASES = all_cases()
 RUNNABLE = [c for c in CASES if isinstance(c.mechanism, Randomizer)]
@@ -273,6 +274,13 @@ def test_randomness(case: Case) -> None:
     counts = m.privatize_counts(values, rng=seeded(3))
     direct = m.estimate(first)
     assert m.estimate(counts).value == pytest.approx(direct.value, rel=1e-9, abs=1e-12)
+
+
+@each(RUNNABLE)
+def test_what_a_client_sends_has_the_form_of_a_report(case: Case) -> None:
+    codec, data = case.mechanism.codec, case.mechanism.privatize(case.data(100)[0], rng=seeded(5)).data
+    found = codec.proper(from_bytes(codec, to_bytes(codec, data)))
+    assert found.shape == (len(data),) and found.all()
 
 
 @each(RUNNABLE)

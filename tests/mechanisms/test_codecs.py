@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
+from shuffledp.mechanisms.codecs import Category, Numbers
 from shuffledp.mechanisms.row_codecs import Digits, Members, PackedBits
 
 VALUES: dict[str, Any] = {
@@ -82,3 +83,28 @@ def test_blanket_ratios_of_the_pages(other: str, victim: str) -> None:
 def test_many_reports_in_a_smaller_dtype_are_read_as_few_are() -> None:
     data = np.arange(2**18 + 1, dtype=np.uint8)
     assert sdp.GRR(eps0=1.0, d=300).tally(data).counts.tolist() == np.bincount(data, minlength=300).tolist()
+
+
+def test_which_reports_a_client_can_have_sent() -> None:
+    """By hand, codec by codec: the first row of each is proper, the others are not."""
+    record = sdp.Parallel([(0.5, sdp.GRR(eps0=1.0, d=3)), (0.5, sdp.Unary(eps0=1.0, d=6))]).codec
+    rows = np.zeros(6, dtype=record.dtype)
+    first, second = (name for name in record.fields(record.dtype))
+    rows["query"] = [0, 0, 0, 1, 1, 2]
+    rows[first][:3] = [2, 3, 2]
+    rows[second][:, 0] = [0, 0, 4, 4, 3, 0]  # a field that is not that query's; a bit beyond the sixth
+    tuples = sdp.Joint([sdp.GRR(eps0=1.0, d=3), sdp.GRR(eps0=1.0, d=2)]).codec
+    pairs = np.zeros(3, dtype=tuples.dtype)
+    pairs["q0"], pairs["q1"] = [2, 3, 0], [1, 0, 2]
+    for codec, data, proper in (
+        (Category(3), np.array([2, 3, 255], np.uint8), [1, 0, 0]),
+        (PackedBits(6), np.array([[252], [2], [1]], np.uint8), [1, 0, 0]),
+        (PackedBits(8), np.array([[255]], np.uint8), [1]),
+        (PackedBits(6, ones=2), np.array([[192], [128], [224], [3]], np.uint8), [1, 0, 0, 0]),
+        (Members(2, 5), np.array([[1, 4], [4, 1], [3, 3], [1, 5]], np.uint8), [1, 0, 0, 0]),
+        (Digits(2, 5), np.array([[4, 4], [0, 5]], np.uint8), [1, 0]),
+        (Numbers(np.float64, (2,)), np.array([[0.0, 1.0], [np.nan, 0.0], [0.0, np.inf]]), [1, 0, 0]),
+        (record, rows, [1, 0, 0, 1, 0, 0]),
+        (tuples, pairs, [1, 0, 0]),
+    ):
+        assert codec.proper(data).tolist() == [bool(x) for x in proper], codec

@@ -25,7 +25,6 @@ from reference.shuffling import until
 from reference.site import Site, Tab
 from shuffledp.shuffler import keys
 from shuffledp.shuffler.ohttp_keys import rotate
-from shuffledp.shuffler.sender import NotSentError, Sender
 from shuffledp.shuffler.service import Service
 
 pytestmark = pytest.mark.shuffler
@@ -44,10 +43,10 @@ def sent_from_python(world: Deployed, values: Sequence[str]) -> int:
 
     def one(i: int) -> bool:
         folder = world.folder / "python" / str(i)
-        client = Sender(folder, publishers=[world.publisher], service=world.address, timeout=10)
+        client = sdp.Sender(folder, publishers=[world.publisher], service=world.address, timeout=10)
         try:
             return client.report(world.publication.name, values[i])
-        except NotSentError:
+        except sdp.NotSentError:
             return False
 
     with ThreadPoolExecutor(8) as pool:

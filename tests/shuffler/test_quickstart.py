@@ -47,7 +47,7 @@ def shuffledp(line: str) -> str:
 def test_the_page_works_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
-    found = blocks(PAGE.read_text("utf-8"))
+    found = blocks(PAGE.read_text("utf-8").replace(" \\\n", ""))  # lines that go on
     commands = [line for block in found for line, _ in block.commands if line.startswith("shuffledp ")]
     keygen, more, publish, serve, collect, certify = commands
     programs = [block for block in found if block.kind == "python"]

@@ -21,7 +21,6 @@ from shuffledp.shuffler import bhttp, keys, ohttp, signed
 from shuffledp.shuffler.kept import Kept, Record
 from shuffledp.shuffler.publication import withdraw
 from shuffledp.shuffler.sealing import MEDIA_TYPE, read_header, unpack, unseal
-from shuffledp.shuffler.sender import NotSentError, Sender
 
 NOW = STARTS + 2 * LENGTH + 100
 
@@ -117,8 +116,8 @@ def shuffler(field: Field) -> Iterator[Shuffler]:
         yield made
 
 
-def sender(field: Field, shuffler: Any, *, now: float = NOW, folder: str = "client", **more: Any) -> Sender:
-    return Sender(
+def sender(field: Field, shuffler: Any, *, now: float = NOW, folder: str = "client", **more: Any) -> sdp.Sender:
+    return sdp.Sender(
         field.folder / folder,
         publishers=[field.folder / "analyst/signing.pub"],
         service=shuffler.address,
@@ -162,13 +161,13 @@ def test_a_report_is_drawn_once_and_acknowledged(field: Field, shuffler: Shuffle
 def test_a_failed_report_is_sent_again_with_the_same_bytes_in_a_fresh_layer(field: Field, shuffler: Shuffler) -> None:
     shuffler.next = [503, "hang up", 404, 425]
     one = sender(field, shuffler)
-    with pytest.raises(NotSentError, match=r"got status 503 \(as the test wants it\); it is kept"):
+    with pytest.raises(sdp.NotSentError, match=r"got status 503 \(as the test wants it\); it is kept"):
         one.report(field.envelope, "home")
     again = sender(field, shuffler)  # another process, later
-    with pytest.raises(NotSentError, match="must answer, got"):
+    with pytest.raises(sdp.NotSentError, match="must answer, got"):
         again.resend()
     for status in (404, 425):
-        with pytest.raises(NotSentError, match=f"status {status}"):
+        with pytest.raises(sdp.NotSentError, match=f"status {status}"):
             again.report(field.envelope, "search")  # the value of the first draw counts
     assert again.resend() == 1 and again.resend() == 0
     assert len(set(shuffler.bodies)) == 1 and len(shuffler.bodies) == 4
@@ -183,12 +182,12 @@ def test_keys_that_were_rotated_are_fetched_again(field: Field, shuffler: Shuffl
 
 def test_a_new_period_is_a_new_draw_and_an_old_report_is_given_up(field: Field, shuffler: Shuffler) -> None:
     shuffler.next = [503, 503, 410]
-    with pytest.raises(NotSentError):
+    with pytest.raises(sdp.NotSentError):
         sender(field, shuffler).report(field.envelope, "home")
     later = sender(field, shuffler, now=NOW + LENGTH)
-    with pytest.raises(NotSentError):
+    with pytest.raises(sdp.NotSentError):
         later.report(field.envelope, "home")
-    with pytest.raises(NotSentError, match="it is given up"):
+    with pytest.raises(sdp.NotSentError, match="it is given up"):
         later.resend()  # the older one is too late already and is not sent; the shuffler does not want the other
     assert [read_header(body).period for body in shuffler.bodies] == [2, 3, 3]
     assert later.resend() == 0 and not later.report(field.envelope, "home")
@@ -228,7 +227,7 @@ def test_two_processes_send_one_draw(field: Field, shuffler: Shuffler) -> None:
     kept = [0] * 8
 
     def answer(i: int) -> None:
-        with pytest.raises(NotSentError):
+        with pytest.raises(sdp.NotSentError):
             sender(field, shuffler).report(field.envelope, "home")
         kept[i] = 1
 
@@ -258,7 +257,7 @@ def test_processes_that_race_keep_one_report_each_period(tmp_path: Path) -> None
     assert not list(tmp_path.glob(".*.part"))
 
 
-def refuses(one: Sender, envelope: object, said: str) -> None:
+def refuses(one: sdp.Sender, envelope: object, said: str) -> None:
     with pytest.raises(sdp.ShuffleDPError, match=said):
         one.report(envelope, "home")
 
@@ -320,20 +319,20 @@ def test_without_a_place_to_remember_nothing_is_sent(field: Field, shuffler: Shu
 )
 def test_bad_settings_are_refused(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     with pytest.raises(sdp.ParameterError, match=said):
-        Sender(tmp_path, **{"publishers": ["ed25519 " + 43 * "A"], "service": "https://shuffler.example", **given})
+        sdp.Sender(tmp_path, **{"publishers": ["ed25519 " + 43 * "A"], "service": "https://shuffler.example", **given})
 
 
 def test_redirections_and_nonsense_are_not_followed(field: Field, shuffler: Shuffler) -> None:
     shuffler.next = [302]
-    with pytest.raises(NotSentError, match="status 302"):
+    with pytest.raises(sdp.NotSentError, match="status 302"):
         sender(field, shuffler, plain=True).report(field.envelope, "home")
     shuffler.get = lambda path: (200, b"[]")  # type: ignore[method-assign]
-    with pytest.raises(NotSentError, match="must be a list of plans"):
+    with pytest.raises(sdp.NotSentError, match="must be a list of plans"):
         sender(field, shuffler).publications()
-    with pytest.raises(sdp.ShuffleDPError, match="application/ohttp-keys"):
+    with pytest.raises(sdp.NotSentError, match="application/ohttp-keys"):
         sender(field, shuffler).report(field.envelope, "home")
     shuffler.get = lambda path: (503, b"")  # type: ignore[method-assign]
-    with pytest.raises(NotSentError, match="got status 503"):
+    with pytest.raises(sdp.NotSentError, match="got status 503"):
         sender(field, shuffler).publications()
 
 

@@ -33,7 +33,9 @@ CHAPTERS = {
         ("calibration", "composing", "auditing", "programme", "planning"),
     ),
     "collecting": Chapter(
-        "Collecting", "Questions, plans, clients, shufflers, collectors and answers.", ("protocol", "estimation")
+        "Collecting",
+        "Questions, plans, clients, shufflers, collectors and answers.",
+        ("protocol", "estimation", "shuffler"),
     ),
     "mechanisms": Chapter("Mechanisms", "What one user runs, one class each.", ("mechanisms",)),
     "extension": Chapter(

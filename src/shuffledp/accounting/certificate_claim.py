@@ -62,12 +62,20 @@ def read_claim(path: Path) -> dict[str, Any]:
     return claim_in(read_json(path, CERTIFICATE), repr(str(path)))
 
 
+def _other_file(data: object, stated: object) -> tuple[str, str]:
+    """What was found in place of a certificate, and what to do."""
+    if isinstance(stated, str) and re.fullmatch(r"shuffledp-certificate/[1-9][0-9]{0,8}", stated):
+        return repr(stated), "verify it with a later version"
+    if isinstance(data, dict) and "signature" in data:
+        return "a signed document", "name who signed it"
+    return "another file", "certify again"
+
+
 def claim_in(data: object, shown: str) -> dict[str, Any]:
     """The fields of a certificate; anything missing, unknown or malformed is refused.  ``shown`` says where it was."""
     stated = data.get("format") if isinstance(data, dict) else None
     if not (number := version_of(stated)):
-        later = isinstance(stated, str) and re.fullmatch(r"shuffledp-certificate/[1-9][0-9]{0,8}", stated)
-        got, then = (repr(stated), "verify it with a later version") if later else ("another file", "certify again")
+        got, then = _other_file(data, stated)
         raise ParameterError(
             f"certificate must have format {FORMATS[-1]!r} or an earlier one, got {got} in {shown}; {then}."
         )

@@ -88,6 +88,10 @@ def collect(
     plan, slots = collector.plan, int(publication.portable["slots"])
     if plan.digest != publication.digest:
         raise ParameterError("collector must be of the plan of the publication, got another; make a new one.")
+    if key.public_key() != publication.sealing:
+        raise ParameterError(
+            "key must be the one that messages were sealed to, got another; take the analyst's of then."
+        )
     released.verify()
     fewest, most = _limits(plan)
     spare = fewest - 1 if fewest == most else 0

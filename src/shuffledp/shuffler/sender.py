@@ -6,7 +6,6 @@ or outside of the times of the plan, nothing is drawn and nothing is sent.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import secrets
@@ -20,7 +19,8 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from .._support.reading import Kind, NotJSONError, parse_json
-from ..errors import ParameterError, ShuffleDPError
+from .._support.sockets import is_loopback
+from ..errors import NotSentError, ParameterError
 from ..randomness.program import draw_rows
 from . import bhttp, ohttp
 from .kept import Kept, Record
@@ -34,10 +34,6 @@ _MOST_ANSWER = 2**16
 _GONE = 410
 #: The service's own sentence.
 _ERROR = re.compile(r'"error": *"([^"\\]{1,300})')
-
-
-class NotSentError(ShuffleDPError):
-    """The shuffler does not have the report yet; it is kept, and sent again by :meth:`Sender.resend`."""
 
 
 class Sender:
@@ -59,6 +55,15 @@ class Sender:
     -----
     The law is that of ``portable`` in the publication, drawn from the operating system's randomness; nothing but the
     sealed report leaves the process.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> trust = ["ed25519 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"]
+    >>> with TemporaryDirectory() as folder:
+    ...     client = Sender(folder, publishers=trust, service="https://shuffler.example")
+    ...     client.resend()  # nothing is kept
+    0
     """
 
     def __init__(
@@ -112,8 +117,7 @@ class Sender:
             except ParameterError as error:
                 self.refused.append(str(error))
                 continue
-            if found.serial >= newest.setdefault(found.name, found).serial:
-                newest[found.name] = found
+            newest[found.name] = found  # an older one is not admitted after it
         return list(newest.values())
 
     def admitted(self, envelope: object) -> Publication:
@@ -211,14 +215,17 @@ class Sender:
             fields=((b"content-type", MEDIA_TYPE.encode("ascii")),),
             content=body,
         ).encode()
-        for attempt in range(2):
-            config = ohttp.decode_configs(self._get("/ohttp-keys", _MOST_ANSWER))[0]
-            sealed, exchange = ohttp.encapsulate(config, inner)
-            status, answer = self._post(sealed, ohttp.REQUEST)
-            if status == 200:
-                found = bhttp.decode(exchange.open_answer(answer))
-                return (found.status, found.content) if isinstance(found, bhttp.Response) else (502, b"")
-            if attempt or status not in (400, 401, 409):  # a key that was rotated: fetch the new one, once
+        for _ in range(2):
+            try:
+                config = ohttp.decode_configs(self._get("/ohttp-keys", _MOST_ANSWER))[0]
+                sealed, exchange = ohttp.encapsulate(config, inner)
+                status, answer = self._post(sealed, ohttp.REQUEST)
+                if status == 200:
+                    found = bhttp.decode(exchange.open_answer(answer))
+                    return (found.status, found.content) if isinstance(found, bhttp.Response) else (502, b"")
+            except ParameterError as error:  # not what a gateway answers
+                raise NotSentError(str(error)) from None
+            if status not in (400, 401, 409):  # else the key was rotated: fetch the new one, once
                 break
         return status, answer
 
@@ -257,11 +264,8 @@ def _address(name: str, text: object) -> str:
     """An address without its last slash: TLS, or this machine."""
     parts = urlsplit(text) if isinstance(text, str) else urlsplit("")
     host = parts.hostname or ""
-    try:
-        near = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        near = False
-    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and near)) or parts.query or parts.fragment:
+    safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+    if not host or not safe or parts.query or parts.fragment:
         raise ParameterError(
             f"{name} must be an address that starts with https:// (http:// on this machine only), got {text!r:.100}; "
             "reports are not sent in the clear."
