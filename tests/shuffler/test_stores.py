@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from shuffledp.errors import ShuffleDPError
+from shuffledp.shuffler import sqlite
 from shuffledp.shuffler.postgres import PostgresStore
 from shuffledp.shuffler.sealing import Report
 from shuffledp.shuffler.sqlite import SqliteStore
-from shuffledp.shuffler.store import CLOSED, REPLAYED, STORED, Entry, SqlStore, StoreUnavailableError
+from shuffledp.shuffler.store import CLOSED, REPLAYED, STORED, Entry, SqlStore, StoreUnavailableError, table_of
 
 pytestmark = pytest.mark.shuffler
 PLACE, OTHER = (bytes(range(32)), 7), (bytes(range(1, 33)), 7)
@@ -168,3 +169,25 @@ def test_a_store_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no database" * 1000)
     with pytest.raises(StoreUnavailableError):
         SqliteStore(tmp_path / "text")
+
+
+def test_what_is_finished_is_erased_in_steps_though_the_first_try_was_cut_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "_ERASED", 300)
+    path = tmp_path / "store.sqlite"
+    reports, others = some(2000), some(500)
+    store = SqliteStore(path)
+    store.add([Entry(PLACE, reports), Entry(OTHER, others)], {})
+    store.close(PLACE)
+    store.finish(PLACE, "discarded")
+    assert store._erase_some(table_of(PLACE))
+    store.shut()  # and then the machine was switched off
+    again = SqliteStore(path)
+    assert any(report.id in path.read_bytes() for report in reports)
+    assert again.tidy()
+    left = path.read_bytes()
+    assert not any(report.id in left or report.sealed[:40] in left for report in reports)
+    assert everything(again, OTHER) == sorted(report.sealed for report in others)
+    assert (tmp_path / "store.sqlite-wal").stat().st_size == 0
+    again.shut()

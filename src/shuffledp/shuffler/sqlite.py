@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from .sealing import Report
-from .store import Place, Run, SqlStore, StoreUnavailableError, table_of
+from .store import CLOSING, OPEN, READY, Place, Run, SqlStore, StoreUnavailableError, table_of
 
 #: Rows of one statement: between two of them this thread gets in the way of the one that answers.
 _AT_ONCE = 500
+#: Rows that are erased in one transaction, and seconds in between in which reports come in.
+_ERASED, _PAUSE = 100_000, 0.005
 #: Rows that are read at once, and kB of pages that a connection keeps in memory.
 _ROWS, _CACHE = 10_000, 32_768
 _SETTINGS = (
@@ -82,12 +85,27 @@ class SqliteStore(SqlStore):
         except sqlite3.Error as error:
             raise StoreUnavailableError(error) from None
 
+    def _drop(self, run: Run, table: str) -> None:
+        """Later, in :meth:`tidy`: at once it would take as much memory, and as large a log, as there are reports."""
+
     def tidy(self) -> bool:
-        """Empty the write-ahead log, unless another connection still reads from it."""
+        """Erase the reports of finished periods in small steps, and then the log, unless another reads from it."""
+        kept = {table_of(held.place) for held in self.held() if held.state in (OPEN, CLOSING, READY)}
+        with self.transaction() as run:
+            found = {name for (name,) in run("SELECT name FROM sqlite_master WHERE name GLOB 'reports_*'").fetchall()}
+        for table in sorted(found - kept):
+            while self._erase_some(table):
+                time.sleep(_PAUSE)
         try:
             return not self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         except sqlite3.Error as error:
             raise StoreUnavailableError(error) from None
+
+    def _erase_some(self, table: str) -> bool:
+        with self.transaction() as run:
+            last = run(f"SELECT id FROM {table} ORDER BY id LIMIT 1 OFFSET {_ERASED:d}").fetchone()
+            run(f"DELETE FROM {table} WHERE id <= ?" if last else f"DROP TABLE {table}", last or ())
+        return last is not None
 
 
 def _insert(table: str, rows: int, row: str) -> str:

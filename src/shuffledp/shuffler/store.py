@@ -80,7 +80,7 @@ class Store(ABC):
 
     @abstractmethod
     def finish(self, place: Place, state: str) -> None:
-        """Released or discarded: the reports are erased; :meth:`tidy` then erases them from the journal."""
+        """Released or discarded: the reports are not needed any more; :meth:`tidy` erases what is left of them."""
 
     @abstractmethod
     def forget(self, keys: Iterable[int]) -> None:
@@ -95,7 +95,7 @@ class Store(ABC):
         return nullcontext(True)
 
     def tidy(self) -> bool:
-        """Clear the journal; False if others who use it did not let us, so that it is to be tried again."""
+        """Erase what is finished; False if others who read it did not let us, so that it is to be tried again."""
         return True
 
 
@@ -260,7 +260,10 @@ class SqlStore(Store):
                 )
             if drop:
                 run("DELETE FROM counts WHERE plan = ? AND period = ?", place)
-                run(f"DROP TABLE {table_of(place)}")
+                self._drop(run, table_of(place))
+
+    def _drop(self, run: Run, table: str) -> None:
+        run(f"DROP TABLE {table}")
 
     def forget(self, keys: Iterable[int]) -> None:
         """As the contract says."""
