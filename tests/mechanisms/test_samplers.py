@@ -262,3 +262,30 @@ def test_dummy_keys_lie_above_all_keys(d: int, l: int) -> None:
     nobody = np.full((3000, 1, 2), -1.0)
     counts = m.privatize_counts(nobody, rng=np.random.default_rng(0)).counts
     assert counts[: 2 * d].sum() == 0 and counts[2 * d :].sum() == 3000 and np.all(counts[2 * d :] > 0)
+
+
+# -- rare answers ---------------------------------------------------------------------------------------------------
+
+
+class Zeros:
+    """Random bytes that are all 0: whatever has a positive chance happens."""
+
+    for_release = False
+
+    def raw(self, size: int) -> np.ndarray:
+        return np.zeros(size, dtype=np.uint8)
+
+
+def test_the_hybrid_can_say_minus_at_one_whatever_the_budget_is() -> None:
+    for eps0 in (3.0, 38.0, 45.0):
+        m = sdp.Hybrid(eps0=eps0)
+        assert m._randomize(np.array([1.0]), Zeros()).tolist() == [m._window._outputs]
+
+
+@pytest.mark.parametrize(
+    "spec", ["grr:eps0=38,d=2", "grr:eps0=45,d=9", "window:eps0=40,d=5,cells=2", "hadamard:eps0=38,d=4"]
+)
+def test_a_rare_lie_has_a_chance(spec: str) -> None:
+    m = sdp.mechanism(spec)
+    value = m.inputs()[-1] if spec.startswith("window") else 1
+    assert m._randomize(np.array([value]), Zeros())[0] == 0

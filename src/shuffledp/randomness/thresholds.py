@@ -36,18 +36,23 @@ def threshold(probability: float | Fraction) -> str:
     return f"{exact.numerator * ONE // exact.denominator:032x}"
 
 
-def chance_of(own: float, rest: float) -> str:
-    """The threshold of ``own``, where it and ``rest`` sum to 1: by the smaller one, so that both keep all their digits.
+def exact_chance(own: float, rest: float) -> Fraction:
+    """The probability ``own``, where it and ``rest`` sum to 1: by the smaller one, so that both keep all their digits.
 
     Accounting takes every probability to be right to a relative 2^-50 (docs/proofs.md, Lemma 5); 1 - own in floats
     would not be, where own is near 1.
 
     Examples
     --------
-    >>> chance_of(1.0 - 2.0**-53, 2.0**-70) == threshold(1 - Fraction(1, 2**70))
+    >>> exact_chance(1.0 - 2.0**-53, 2.0**-70) == 1 - Fraction(1, 2**70)
     True
     """
-    return threshold(Fraction(own) if own <= rest else 1 - Fraction(rest))
+    return Fraction(own) if own <= rest else 1 - Fraction(rest)
+
+
+def chance_of(own: float, rest: float) -> str:
+    """The threshold of :func:`exact_chance`."""
+    return threshold(exact_chance(own, rest))
 
 
 def cuts(weights: Sequence[int | Fraction]) -> list[str]:

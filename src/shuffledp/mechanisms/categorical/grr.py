@@ -11,7 +11,7 @@ import numpy as np
 from ...numerics.family import Family, PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
-from ...randomness.thresholds import chance_of
+from ...randomness.thresholds import chance_of, exact_chance
 from ..base import Mechanism
 from ..codecs import Category
 from ..frequency import FrequencyOracle
@@ -103,7 +103,7 @@ class GRR(FrequencyOracle):
         return {"kind": "keep", "size": self.d, "keep": chance_of(self.beta, self.d * self.stray)}
 
     def _randomize(self, values: Array, src: Source) -> Array:
-        lie = bernoulli(src, self.d * self.stray, len(values))
+        lie = bernoulli(src, exact_chance(self.d * self.stray, self.beta), len(values))
         return pick(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)
 
     def probabilities(self) -> FloatArray:

@@ -16,7 +16,7 @@ from ...estimation.variance import Variance, share_sampling
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli, pick, words
-from ...randomness.thresholds import chance_of
+from ...randomness.thresholds import chance_of, exact_chance
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..free_setting import FreeSetting
@@ -234,7 +234,7 @@ class Hadamard(Options):
         inside = any_ & kind(self.block - 1)
         odd = (np.bitwise_count(inside & row) & 1).astype(dtype, copy=False)
         own = start + (inside ^ (odd * (row & -row)))  # flipping a bit of the row makes an odd product even
-        lie = bernoulli(src, min(1.0, self.outputs * self._other), len(x))
+        lie = bernoulli(src, exact_chance(self.outputs * self._other, 1.0 / self._gain), len(x))
         return pick(lie, any_, own)
 
     def _infer(self, counts: Array, users: int) -> Estimate:

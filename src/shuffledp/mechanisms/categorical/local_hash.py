@@ -11,7 +11,7 @@ import numpy as np
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
-from ...randomness.thresholds import chance_of
+from ...randomness.thresholds import chance_of, exact_chance
 from ..frequency import FrequencyOracle
 from ..parameters import Free, whole
 from ..row_codecs import Digits
@@ -162,7 +162,7 @@ class LocalHash(FrequencyOracle):
             hashed = self._add(
                 hashed, (report[i] * bit.astype(report.dtype, copy=False)).astype(self._wide, copy=False)
             )
-        lie = bernoulli(src, min(1.0, self.l * self._miss), n)
+        lie = bernoulli(src, exact_chance(self.l * self._miss, self.beta), n)
         report[k] = pick(lie, below(src, self.l, n).astype(self._wide, copy=False), hashed)
         return report.T
 

@@ -117,12 +117,16 @@ class MixDump(Dump):
         return Rates(1.0 - self.flip, self._stray, 1.0 / self.d)
 
     @property
+    def _lie(self) -> Fraction:
+        """The chance of a uniform message: flip d/(d-1), of which 1/d repeats the value."""
+        return Fraction(self.flip) * self.d / (self.d - 1)
+
+    @property
     def _portable_own(self) -> dict[str, Any]:
-        lie = Fraction(self.flip) * self.d / (self.d - 1)
-        return {"kind": "keep", "size": self.d, "keep": threshold(1 - lie)}
+        return {"kind": "keep", "size": self.d, "keep": threshold(1 - self._lie)}
 
     def _own(self, values: Array, src: Source) -> Array:
-        lie = bernoulli(src, self._own_share, len(values))
+        lie = bernoulli(src, self._lie, len(values))
         return pick(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)
 
 

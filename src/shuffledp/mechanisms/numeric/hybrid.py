@@ -150,7 +150,8 @@ class Hybrid(GridMean, LocalBudget):
     def _randomize(self, values: Array, src: Source) -> Array:
         report = self._window._randomize(values, src).astype(self.codec.dtype)
         bit = np.flatnonzero(bernoulli(src, 1.0 - self.windows, len(values)))
-        report[bit] = self._window._outputs + coins(src, 0.5 + 0.5 * self._gain * values[bit])
+        sign = coins(src, 0.5 + 0.5 * values[bit]).astype(np.uint8)
+        report[bit] = self._window._outputs + GRR(eps0=self.eps0, d=2)._randomize(sign, src)
         return report
 
     def inputs(self) -> list[float]:

@@ -12,7 +12,7 @@ import numpy as np
 from ...numerics.pair import FloatArray
 from ...numerics.search import bisect
 from ...randomness.sampling import Array, Source, below, bernoulli
-from ...randomness.thresholds import chance_of
+from ...randomness.thresholds import chance_of, exact_chance
 from ..codecs import Category
 from .grid_mean import GridMean, largest_variance
 from .window_law import MOST_WINDOWS, WindowLaw, usual_cells, window_cells, windows
@@ -89,7 +89,7 @@ class Windowed(GridMean, WindowLaw):
         out = self._grid.rounded(src, values)
         out += below(src, self.cells, len(values))
         report = out.astype(self.codec.dtype)
-        anywhere = np.flatnonzero(bernoulli(src, self._uniform, len(values)))
+        anywhere = np.flatnonzero(bernoulli(src, exact_chance(self._uniform, self.beta), len(values)))
         report[anywhere] = below(src, self._outputs, anywhere.size)
         return report
 

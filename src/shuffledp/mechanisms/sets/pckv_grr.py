@@ -17,7 +17,7 @@ from ...estimation.variance import Variance
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, words
-from ...randomness.thresholds import chance_of
+from ...randomness.thresholds import chance_of, exact_chance
 from ..codecs import Category
 from ..frequency import FrequencyOracle
 from ..parameters import whole
@@ -160,7 +160,9 @@ class PCKVGRR(FrequencyOracle):
     def _randomize(self, values: Array, src: Source) -> Array:
         size = len(values)
         report = np.where(
-            bernoulli(src, self._symbols * self._unit, size), below(src, self._symbols, size), self._sample(values, src)
+            bernoulli(src, exact_chance(self._symbols * self._unit, self.beta), size),
+            below(src, self._symbols, size),
+            self._sample(values, src),
         )
         return report.astype(self.codec.dtype)
 

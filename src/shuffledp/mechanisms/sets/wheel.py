@@ -14,7 +14,7 @@ from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
-from ...randomness.thresholds import chance_of
+from ...randomness.thresholds import exact_chance, threshold
 from ..frequency import FixedSets
 from ..laws import independent
 from ..parameters import Free, real, whole
@@ -183,15 +183,19 @@ class Wheel(FixedSets):
 
     # -- running it -------------------------------------------------------------------------------------------
 
-    def _portable_law(self) -> dict[str, Any]:
+    @property
+    def _on_arc(self) -> Fraction:
+        """s w e/Omega."""
         off = float(1 - self._covered) * math.exp(-self.eps0)
-        shares = (share * self._on for share in (float(self._covered), off))
+        return exact_chance(float(self._covered) * self._on, off * self._on)
+
+    def _portable_law(self) -> dict[str, Any]:
         return {
             "kind": "wheel",
             "points": self._points,
             "width": self._width,
             "terms": self._terms,
-            "on": chance_of(*shares),
+            "on": threshold(self._on_arc),
         }
 
     def _randomize(self, values: Array, src: Source) -> Array:
@@ -211,7 +215,7 @@ class Wheel(FixedSets):
         np.subtract(start[0] + np.uint64(self._points), start[-1], out=spacing[-1])
         arc = below(src, self.s, n).astype(np.intp) * n + np.arange(n)
         offset = below(src, self._width, n)
-        on = bernoulli(src, min(1.0, float(self._covered) * self._on), n) & (offset < spacing.reshape(-1)[arc])
+        on = bernoulli(src, self._on_arc, n) & (offset < spacing.reshape(-1)[arc])
         y = start.reshape(-1)[arc] + offset
         off = np.flatnonzero(~on)
         y[off] = start[0, off] + self._between(start[:, off] - start[0, off], spacing[:, off], src)
