@@ -21,7 +21,7 @@ from shuffledp.protocol.portable import charge
 from shuffledp.shuffler import keys, opening, signed
 from shuffledp.shuffler.collect import Counts, collect
 from shuffledp.shuffler.released import Released
-from shuffledp.shuffler.statement import state, verify_statement
+from shuffledp.shuffler.statement import reached, state, verify_statement
 
 VALUES = (LABELS * 100)[:300]
 
@@ -273,6 +273,14 @@ def test_an_analyst_who_lies_is_found_out(
     signed.save(path, signed.sign("shuffledp statement 1", payload, keys.signing(field.folder / "analyst/signing.key")))
     with pytest.raises((sdp.VerificationError, sdp.ParameterError), match=said):
         verify_statement(path, shufflers=field.shufflers, analysts=field.analysts)
+
+
+def test_a_statement_needs_a_finite_eps(tmp_path: Path) -> None:
+    field = Field.make(tmp_path, plan_of("pure-dump:poisson=2", users=60))
+    with pytest.raises(sdp.ParameterError, match=r"must have a finite eps .* got none for 60 users of whom 59 collude"):
+        stated(field, values=VALUES[:60], colluding=59)
+    with pytest.raises(sdp.ParameterError, match="must leave at least one honest user"):
+        reached(field.publication.plan, Counts(60, 1, 60, 0, {}), colluding=60)
 
 
 def test_a_mechanism_without_certificate_is_computed_again(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reference.shuffling import LENGTH, START, Clock, World
-from shuffledp.shuffler import bhttp, ohttp, sealing, signed
+from shuffledp.shuffler import answers, bhttp, intake, ohttp, sealing, signed
 from shuffledp.shuffler.ohttp_keys import rotate
 from shuffledp.shuffler.service import Service
 from shuffledp.shuffler.store import Place
@@ -234,6 +234,22 @@ def test_a_body_without_an_end_is_not_read_to_the_end(world: World, clock: Clock
     asking(world, clock, test)
 
 
+def test_a_body_that_does_not_come_is_not_waited_for(
+    world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "PATIENCE", 0.05)
+
+    async def test(ask: Asked) -> None:
+        async def slow() -> Any:
+            yield b"SDR1"
+            await asyncio.sleep(60)
+
+        answer = await asyncio.wait_for(ask.http.post("/reports", content=slow(), headers=TYPE), 10)
+        assert answer.status_code == 408 and "must come within" in answer.json()["error"]
+
+    asking(world, clock, test)
+
+
 def test_replays_and_altered_requests(world: World, clock: Clock) -> None:
     digest = world.publish()
 
@@ -251,6 +267,9 @@ def test_replays_and_altered_requests(world: World, clock: Clock) -> None:
         for at in (7, 20, 38, 39, len(raw) - 1):
             altered = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
             assert (await ask.http.post("/ohttp", content=altered, headers=OHTTP)).status_code == 400
+        wrong = ohttp.KeyConfig((await ask.keys()).id, os.urandom(32))  # the id of a key of ours, and another key
+        other, _ = ohttp.encapsulate(wrong, request.encode())
+        assert (await ask.http.post("/ohttp", content=other, headers=OHTTP)).status_code == 400
         # after two rotations its key is erased, and what was seen under it is forgotten
         for _ in range(2):
             rotate(world.home.ohttp)
@@ -360,6 +379,9 @@ def test_a_store_that_fails_is_told_and_tried_again(
             assert (await ask.http.get("/health")).status_code == 503
             assert (await ask.metrics())["store_up"] == 0
         monkeypatch.setattr(ask.service.store, "add", add)
+        with monkeypatch.context() as patch:
+            patch.setattr(intake, "_MOST_WAITING", 10)  # more may not wait
+            assert (await ask.plain(body)).status_code == 503
         assert (await ask.plain(body)).status_code == 200
         assert (await ask.http.get("/health")).status_code == 200
 

@@ -60,17 +60,11 @@ def reached(plan: Plan, counts: Counts, *, colluding: int = 0) -> tuple[Guarante
             found = amplify(m, delta=left, certify=True, **terms)
         except CertificationError:
             found = amplify(m, delta=left, **terms)
-        if math.isinf(found.epsilon):
-            raise ParameterError(
-                f"a statement must have a finite eps, got none for {n:,} users with {colluding:,} colluding at delta = "
-                f"{plan.delta:g}; collect more users."
-            )
-        epsilon = float(round_up(found.epsilon))
-        if _fits(plan, counts, epsilon, left):
+        if math.isfinite(found.epsilon) and _fits(plan, counts, float(round_up(found.epsilon)), left):
             return found, left
     raise ParameterError(
-        f"the law that clients run must be near that of the plan for {counts.contributors:,} users, got too large a "
-        f"distance for eps = {round_up(found.epsilon)} at delta = {plan.delta:g}; collect smaller batches."
+        f"a statement must have a finite eps for which delta = {plan.delta:g} is enough, got none for {n:,} users of "
+        f"whom {colluding:,} collude; collect more users."
     )
 
 
