@@ -225,6 +225,7 @@ def test_laws_of_one_message_cost_next_to_nothing() -> None:
     made = portable(plan)
     assert tau(plan, made) == Fraction(10, ONE)
     assert 0.0 < charge(plan, made, users=10_000, epsilon=1.0) < 1e-32
+    assert charge(plan, made, users=10_000, epsilon=701.0) == math.inf
 
 
 @pytest.mark.parametrize("name", ["pure-dump-poisson", "balcer-coin", "poisson-histogram", "poisson-sum"])

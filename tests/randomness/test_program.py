@@ -53,6 +53,38 @@ def test_below_is_uniform_over_all_bytes(bound: int) -> None:
     assert len(set(found.values())) == 1
 
 
+HEX = 32 * "0"
+
+
+@pytest.mark.parametrize(
+    ("law", "x"),
+    [
+        ({"kind": "uniform", "size": 0}, 0),
+        ({"kind": "uniform", "size": -3}, 0),
+        ({"kind": "bits", "size": 2**53, "one": HEX, "zero": HEX}, 0),
+        ({"kind": "hash", "buckets": 1, "bits": 2**53, "keep": HEX}, 0),
+        ({"kind": "half-space", "size": 0, "high": "1" + HEX}, []),
+        ({"kind": "wheel", "points": 1, "width": 1, "terms": 2**53, "on": HEX}, [0]),
+        ({"kind": "subset", "size": 2**53, "members": 2**53 - 1, "hits": []}, 0),
+        ({"kind": "messages", "per": "unit", "own": {"kind": "same"}, "first": 0, "count": []}, 2**53),
+        ({"kind": "messages", "per": "value", "own": {"kind": "same"}, "dummy": {"kind": "same"}, "held": 0}
+         | {"first": 2**53, "count": []}, 0),
+    ],
+)  # fmt: skip
+def test_a_law_that_would_never_end_is_refused(law: dict[str, Any], x: Any) -> None:
+    with pytest.raises(sdp.ParameterError, match=r"a law must .*; do not run it"):
+        draw_messages(law, x, bytes)
+
+
+def test_an_input_or_a_report_that_would_never_end_is_refused() -> None:
+    number_ = {"kind": "number", "column": 0, "low": 0, "high": 1, "missing": 0, "grids": [2**53]}
+    items = {"kind": "items", "column": 0, "labels": [], "other": -1, "separator": "", "size": 2**53, "fill": 0}
+    for read, user in ((number_, 1), (items, 1), (number_, 2**53)):
+        made = {"columns": ["x"], "input": read, "law": {"kind": "same"}, "reports_per_user": user, "slots": 1}
+        with pytest.raises(sdp.ParameterError, match=r"a law must take at most 8,388,608 steps"):
+            program.draw_rows(made, [], bytes)
+
+
 def test_below_one_takes_nothing_and_rejected_bytes_are_followed_by_the_next() -> None:
     assert below(1, tape()) == 0
     assert below(3, tape(b"\xff\x07\x02")) == 2

@@ -260,6 +260,8 @@ def test_a_statement_is_for_the_users_who_were_reached(field: Field) -> None:
         (lambda p: p.update(real="many"), "must be whole numbers"),
         (lambda p: p["guarantee"].update(epsilon="small"), "must hold numbers"),
         (lambda p: p.update(note="trust me"), "unknown key"),
+        (lambda p: p["guarantee"].update(colluding=-1000), "colluding must be"),
+        (lambda p: p["guarantee"].update(bound="magic"), "the certificate must be of this guarantee"),
     ],
 )
 def test_an_analyst_who_lies_is_found_out(
@@ -287,6 +289,21 @@ def test_a_mechanism_without_certificate_is_computed_again(tmp_path: Path) -> No
     found = verify_statement(path, shufflers=field.shufflers, analysts=field.analysts)
     assert found.proof is None and payload["certificate"] is None
     assert any("not certified" in line for line in found.lines())
+
+
+def test_a_certificate_for_one_report_does_not_prove_a_plan_of_several(tmp_path: Path) -> None:
+    """The proof is sound, of another question: a user who sends two messages loses more."""
+    field = Field.make(tmp_path, plan_of(users=60, reports_per_user=2))
+    path, payload = stated(field, values=VALUES[:60])
+    verify_statement(path, shufflers=field.shufflers, analysts=field.analysts)
+    claim = payload["guarantee"]
+    once = sdp.amplify("grr:eps0=2,d=5", n=claim["n"], delta=claim["law_delta"], certify=True)
+    assert once.epsilon < claim["epsilon"]
+    claim.update(epsilon=float(sdp.round_up(once.epsilon)), bound=once.bound)
+    payload["certificate"] = once.certificate.to_dict() if once.certificate else None
+    signed.save(path, signed.sign("shuffledp statement 1", payload, keys.signing(field.folder / "analyst/signing.key")))
+    with pytest.raises(sdp.VerificationError, match="a certificate is for one report per user, got one for a plan"):
+        verify_statement(path, shufflers=field.shufflers, analysts=field.analysts)
 
 
 # -- the commands -----------------------------------------------------------------------------------------------------

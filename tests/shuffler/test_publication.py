@@ -258,6 +258,9 @@ def test_a_false_law_or_guarantee_is_found_by_computing_it_again() -> None:
     refused(Publication.read(other, TRUSTED).verify, "portable of the publication must be the law of its plan")
     less = changed(lambda p: p["guarantee"].update(epsilon=p["guarantee"]["epsilon"] * 0.999))
     refused(Publication.read(less, TRUSTED).verify, "the guarantee of the publication must be eps = 0.10")
+    for stated in ({"epsilon": "small"}, {"local_epsilon": 0.5}, {"delta": 1e-9}):
+        false = changed(lambda p, stated=stated: p["guarantee"].update(stated))
+        refused(Publication.read(false, TRUSTED).verify, "the guarantee of the publication must be eps = 0.10")
 
 
 def test_an_infinite_eps_is_not_published() -> None:

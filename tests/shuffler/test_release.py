@@ -245,6 +245,26 @@ def test_what_another_took_over_is_swept(world: World, clock: Clock, monkeypatch
     made.store.shut()
 
 
+def test_a_withdrawal_after_a_crash_leaves_nothing_of_a_batch(
+    world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, digest = filled(world, clock)
+    hidden = world.home.outbox / f".tmp-{digest.hex()[:12]}-0"
+    with monkeypatch.context() as patch:
+        patch.setattr(release.shutil, "rmtree", lambda *given, **more: None)  # killed before it could tidy up
+        patch.setattr(made.home, "sign", lambda manifest: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            made.release_due()
+    assert list(hidden.iterdir())
+    made.store.shut()
+    world.withdraw()
+    again = service(world, clock)
+    assert again.release_due() == again.release_due() == []
+    assert [one.state for one in again.store.held()] == ["discarded"]
+    assert list(world.home.outbox.iterdir()) == []
+    again.store.shut()
+
+
 def test_a_full_disk_loses_nothing(world: World, clock: Clock) -> None:
     """No file may grow beyond some size: intake answers that it cannot, and release tries again."""
     digest = world.publish(minimum=10)

@@ -284,6 +284,28 @@ def test_publications_that_are_not_trusted_are_not_answered(field: Field, shuffl
     assert not shuffler.outer
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"slots": 2**40}, "a sealed report must have at most"),
+        ({"reports_per_user": 2**53}, "a law must take at most"),
+        ({"reports_per_user": 2}, "messages must fit 2 slots, got 4"),
+        ({"law": {"kind": "uniform", "size": 0}}, "a law must draw from at least one number"),
+        ({"law": {"kind": "uniform", "size": 2**40}}, "the law of 'pages' must be one that can be run"),
+        ({"law": {"kind": "keep"}}, "the law of 'pages' must be one that can be run"),
+        ({"law": {"kind": "uniform", "size": "many"}}, "the law of 'pages' must be one that can be run"),
+        ({"encoding": {"kind": "number", "bytes": 2**40}}, "the law of 'pages' must be one that can be run"),
+        ({"input": {"kind": "bins"}}, "the law of 'pages' must be one that can be run"),
+    ],
+)
+def test_a_signed_law_that_cannot_be_run_is_refused(field: Field, shuffler: Shuffler, change: Any, said: str) -> None:
+    payload = json.loads(field.envelope["payload"])
+    payload["portable"] |= change
+    key = keys.signing(field.folder / "analyst/signing.key")
+    refuses(sender(field, shuffler), signed.sign("shuffledp publication 1", payload, key), said)
+    assert not shuffler.outer
+
+
 def test_without_a_place_to_remember_nothing_is_sent(field: Field, shuffler: Shuffler, monkeypatch: Any) -> None:
     taken = field.folder / "taken"
     taken.write_text("")

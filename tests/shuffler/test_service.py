@@ -358,6 +358,8 @@ def test_a_browser_may_ask(world: World, clock: Clock) -> None:
             assert answer.status_code == 415 and answer.headers["access-control-allow-origin"] == "*"
         answer = await ask.http.get("/health")
         assert answer.json() == {"status": "ok", "failing": "", "plans": 0}
+        answer = await ask.http.get("/metrics", headers={"origin": "https://example.com"})  # the operator's alone
+        assert answer.status_code == 200 and "access-control-allow-origin" not in answer.headers
 
     asking(world, clock, test)
 

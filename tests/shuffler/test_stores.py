@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from reference.databases import Cluster
 from shuffledp.errors import ShuffleDPError
 from shuffledp.shuffler import sqlite
 from shuffledp.shuffler.postgres import PostgresStore
@@ -58,6 +59,18 @@ def test_a_report_is_kept_once(opened: Callable[..., SqlStore]) -> None:
     assert held[PLACE].contributors == 40 and held[OTHER].contributors == 3 and len(held) == 2
     assert held[PLACE].refused == {"late": 3} and held[PLACE].state == "open"
     assert everything(again, PLACE) == sorted(report.sealed for report in first)
+
+
+def test_postgresql_takes_no_samples_of_reports(cluster: Cluster) -> None:
+    """Statistics of a dropped table stay in pg_statistic until that is vacuumed; autovacuum makes none of ours."""
+    store = PostgresStore(cluster.database(), "one")
+    store.add([Entry(PLACE, some(3), (5, bytes(16)))], {})
+    with store.transaction() as run:
+        found = dict(
+            run("SELECT relname, reloptions FROM pg_class WHERE relname ~ '^(reports_.*_7|seen_5)$'").fetchall()
+        )
+    assert len(found) == 2 and all(options == ["autovacuum_enabled=off"] for options in found.values())
+    store.shut()
 
 
 def test_a_request_is_let_in_once(opened: Callable[..., SqlStore]) -> None:

@@ -161,6 +161,8 @@ def test_the_examples_of_rfc_9292() -> None:
         h("0101"),  # a status below 100
         h("00 01ff 00 00 00"),  # a method that is not ASCII
         b"\0" + b"\3GET\0\0\1/" + bhttp.varint(4 * 65) + b"\1a\1b" * 65,
+        b"\1" + h("4064 00") * 65 + h("40c8"),  # interim responses without an end
+        b"\2" + b"\3GET\0\0\1/" + b"\0" + b"\1x" * 5000 + b"\0\0",  # a content of single bytes
     ],
 )
 def test_other_bytes_are_no_binary_http(raw: bytes) -> None:

@@ -23,8 +23,9 @@ const LOST = '{"sent":false}';
 const makeReport = ({ portable, digest, analyst, period }, rows) =>
   attempt("law", "The law of the plan cannot be run", async () => {
     const { slots, message_bytes: size } = portable;
-    const messages = drawRows(portable, rows, secure);
-    if (!(messages.length <= slots) || messages.some((message) => message.length !== size))
+    const fits = slots * (size + 49) < 2 ** 20; // into one request; a number of messages may be 0
+    const messages = fits ? drawRows(portable, rows, secure) : [];
+    if (!fits || !(messages.length <= slots) || messages.some((message) => message.length !== size))
       throw new Refusal("law", "The law of the plan gives messages that do not fit");
     const info = concat(fromHex(digest), integer(period, 8));
     const key = fromBase64(analyst.sealing);

@@ -51,7 +51,7 @@ export class Draws {
   /** `count` different numbers of [0, size), rising (Floyd). */
   sample(size, count) {
     const found = new Set();
-    for (let last = size - count; last < size; last++) {
+    for (let last = size - steps(count); last < size; last++) {
       const drawn = this.below(last + 1);
       found.add(found.has(drawn) ? last : drawn);
     }
@@ -59,8 +59,9 @@ export class Draws {
   }
 }
 
-const times = (count, make) =>
-  Array.from({ length: expected(Number.isSafeInteger(count) && count >= 0, count) }, (_, i) => make(i));
+/** No law of a report that can be sent takes more steps: a hostile plan must not keep a client busy for ever. */
+const steps = (count) => expected(Number.isInteger(count) && count >= 0 && count <= 2 ** 23, count);
+const times = (count, make) => Array.from({ length: steps(count) }, (_, i) => make(i));
 const range = (count) => times(count, (i) => i);
 const total = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
 const listed = (x) => (Array.isArray(x) ? x : [x]);
@@ -100,7 +101,7 @@ function hadamard({ block, outputs, keep }, x, r) {
 
 function halfSpace({ size, high }, x, r) {
   const wanted = r.coin(high);
-  for (;;) {
+  while (steps(size - 1) >= 0) {
     const drawn = r.take(Math.ceil(size / 8));
     const signs = times(size, (i) => (drawn[i >> 3] >> (7 - (i & 7))) & 1);
     const dot = total(signs.map((sign, i) => (sign === x[i] ? 1 : -1)));

@@ -258,6 +258,25 @@ test("a folder keeps reports, for one process and for another", async () => {
 
 // -- trust ----------------------------------------------------------------------------------------------------------------
 
+test("a signed law that cannot be run, or would never end, is refused", async () => {
+  const endless = [
+    { law: { kind: "uniform", size: 0 } },
+    { law: { kind: "hash", buckets: 1, bits: 2 ** 52, keep: "0".repeat(32) } },
+    { law: { kind: "half-space", size: 0, high: "1" + "0".repeat(32) } },
+    { law: { kind: "messages", per: "value", own: { kind: "same" }, dummy: { kind: "same" }, held: 0, first: 2 ** 52, count: [] } },
+    { law: { kind: "subset", size: 2 ** 52, members: 2 ** 52 - 1, hits: [] } },
+    { encoding: { kind: "number", bytes: 2 ** 40 } },
+    { reports_per_user: 2 ** 52 },
+  ];
+  for (const change of endless) {
+    const { client, service } = await scene({ publications: [{ portable: { ...PORTABLE, ...change } }] });
+    await refused(client.report("fruit", "pear"), "law", /cannot be run/);
+    assert.equal(service.arrived.length, 0);
+  }
+  const { client } = await scene({ publications: [{ portable: { ...PORTABLE, slots: 2 ** 40 } }] });
+  await refused(client.report("fruit", "pear"), "law", /do not fit/);
+});
+
 test("an unknown publisher is refused", async () => {
   const { service, client } = await scene({ publications: [] });
   service.plans.publications = [await mallory.sign("publication", published(analyst))];
@@ -300,7 +319,7 @@ const documents = [
   [{ analyst: {} }, "trust", /field analyst/],
   [{ portable: null }, "law", /cannot be run/],
   [{ name: "vegetables" }, "trust", /"fruit" is not offered/],
-  [{ portable: {} }, "law", /cannot be run/],
+  [{ portable: {} }, "law", /do not fit/],
   [{ portable: { ...PORTABLE, law: { kind: "magic" } } }, "law", /law is of a kind that is not known/],
   [{ portable: { ...PORTABLE, law: { kind: "toString" } } }, "law", /law is of a kind that is not known/],
   [{ portable: { ...PORTABLE, law: { kind: "uniform" } } }, "law", /cannot be run/],

@@ -87,6 +87,8 @@ def charge(plan: Plan, made: Node, *, users: int, epsilon: float) -> float:
     If the law of every user is replaced by one at distance tau, that of the batch moves by at most users tau, under
     either dataset: Pr[A] <= e^eps (Pr'[A] + users tau) + delta + users tau.
     """
+    if epsilon > 700:  # beyond floats, and beyond any use
+        return math.inf
     exact = (1 + Fraction(math.exp(epsilon)) * Fraction(1 + 2**-40)) * users * tau(plan, made)
     return math.nextafter(float(exact), math.inf)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from .program_input import Node, of_kind, read_input, read_row
-from .thresholds import Take, below, choose, coin, coins, sample
+from .thresholds import Take, below, choose, coin, coins, sample, times
 
 # -- laws -----------------------------------------------------------------------------------------------------------
 
@@ -24,7 +24,7 @@ def _keep(law: Node, x: Any, take: Take) -> int:
 
 def _bits(law: Node, x: Any, take: Take) -> list[int]:
     held = {x} if isinstance(x, int) else set(x)
-    return [i for i in range(law["size"]) if coin(law["one" if i in held else "zero"], take)]
+    return [i for i in times(law["size"]) if coin(law["one" if i in held else "zero"], take)]
 
 
 def _subset(law: Node, x: Any, take: Take) -> list[int]:
@@ -57,7 +57,7 @@ def _coordinate(law: Node, x: Any, take: Take) -> int:
 
 def _hash(law: Node, x: Any, take: Take) -> list[int]:
     buckets = law["buckets"]
-    seed = [below(buckets, take) for _ in range(law["bits"])]
+    seed = [below(buckets, take) for _ in times(law["bits"])]
     place = sum(a for i, a in enumerate(seed) if x >> i & 1) % buckets
     return [*seed, place if coin(law["keep"], take) else below(buckets, take)]
 
@@ -77,19 +77,20 @@ def _half_space(law: Node, x: Any, take: Take) -> list[int]:
     """Signs (the places of +) with a positive product with those of x, or with one that is not positive."""
     size, odd = law["size"], law["size"] % 2
     high = coin(law["high"], take)
-    while True:
+    while times(size):
         signs = coins(size, take)
         dot = sum(1 if a == b else -1 for a, b in zip(signs, x, strict=True))
         if (high and dot < 0) or (not high and dot > 0 and odd):
             signs, dot = [1 - sign for sign in signs], -dot
         if (dot > 0) == high:
             return [i for i, sign in enumerate(signs) if sign]
+    raise ParameterError("a law must have signs to draw, got none; do not run it.")
 
 
 def _wheel(law: Node, x: Any, take: Take) -> list[int]:
     """Arcs of ``width`` points on a circle: a point of one of them, or one off all of them (sets/wheel.py)."""
     points, width = law["points"], law["width"]
-    seed = [below(points, take) for _ in range(law["terms"])]
+    seed = [below(points, take) for _ in times(law["terms"])]
     start = sorted(sum(c * item ** (i + 1) for i, c in enumerate(seed)) % points for item in x)
     room = [((*start[1:], start[0] + points)[i] - start[i]) for i in range(len(start))]
     arc, offset = below(len(start), take), below(width, take)
@@ -131,10 +132,10 @@ def draw_messages(law: Node, x: Any, take: Take) -> list[Any]:
     """The messages of one report, the user's own ones first."""
     if law["kind"] != "messages":
         return [draw_law(law, x, take)]
-    own = [0] * x if law["per"] == "unit" else [x] if isinstance(x, int) else x
+    own = [0 for _ in times(x)] if law["per"] == "unit" else [x] if isinstance(x, int) else x
     found = [draw_law(law["own"], item, take) for item in own]
     many = law["first"] + choose(law["count"], take)
-    return found + [draw_law(law["dummy"], law["held"], take) for _ in range(many)]
+    return found + [draw_law(law["dummy"], law["held"], take) for _ in times(many)]
 
 
 # -- messages as bytes ----------------------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ def draw(portable: Node, value: Any, take: Take) -> list[bytes]:
 def draw_rows(portable: Node, rows: Sequence[Any], take: Take) -> list[bytes]:
     """The messages of a user with several rows, or none: as many as the plan says, drawn without replacement."""
     left, found = list(rows), []
-    for _ in range(portable["reports_per_user"]):
+    for _ in times(portable["reports_per_user"]):
         value = left.pop(below(len(left), take)) if left else None
         x = read_input(portable["input"], read_row(portable, value), take)
         found += [encode(portable["encoding"], answer) for answer in draw_messages(portable["law"], x, take)]

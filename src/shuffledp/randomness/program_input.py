@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import ParameterError
-from .thresholds import Take, below, coin, sample, threshold
+from .thresholds import Take, below, coin, sample, threshold, times
 
 #: Whole numbers up to this are exact in every language.
 _EXACT = 2.0**53
@@ -65,7 +65,7 @@ def _number(node: Node, row: Sequence[Any], take: Take) -> Any:
 
 def _rounded(grid: Any, value: float, take: Take) -> int:
     """The point below or above, at random, without bias; the coin takes the whole numbers that a float is made of."""
-    points = grid if isinstance(grid, list) else [(2 * i - grid) / grid for i in range(grid + 1)]
+    points = grid if isinstance(grid, list) else [(2 * i - grid) / grid for i in times(grid + 1)]
     at = 0
     while at < len(points) - 2 and value >= points[at + 1]:
         at += 1
@@ -106,7 +106,7 @@ def _items(node: Node, row: Sequence[Any], take: Take) -> list[int]:
     if len(places) > node["size"]:
         places = [places[i] for i in sample(len(places), node["size"], take)]
     fill = node["fill"]
-    return places if fill is None else places + [fill + j for j in range(len(places), node["size"])]
+    return places if fill is None else places + [fill + j for j in times(node["size"])[len(places) :]]
 
 
 def _pairs(node: Node, row: Sequence[Any], take: Take) -> int:

@@ -14,6 +14,8 @@ from ..errors import ParameterError
 #: Binary digits of a random word, and how many words there are.
 _BITS = 128
 ONE = 1 << _BITS
+#: Steps of a loop of a law, at most: a hostile plan must not keep a client busy for ever.
+_MOST_STEPS = 1 << 23
 
 #: ``take(k)`` gives the next k random bytes.
 Take = Callable[[int], bytes]
@@ -83,8 +85,17 @@ def choose(listed: Sequence[str], take: Take) -> int:
     return sum(int(text, 16) <= word for text in listed)
 
 
+def times(count: int) -> range:
+    """As many steps as a law says; no law of a report that can be sent needs more than its bits."""
+    if not 0 <= count <= _MOST_STEPS:
+        raise ParameterError(f"a law must take at most {_MOST_STEPS:,} steps, got {count}; do not run it.")
+    return range(count)
+
+
 def below(bound: int, take: Take) -> int:
     """A uniform number in [0, bound): as many bits as bound - 1 has, drawn again where that is too large."""
+    if bound < 1:
+        raise ParameterError(f"a law must draw from at least one number, got {bound}; do not run it.")
     bits = (bound - 1).bit_length()
     while bits:
         found = int.from_bytes(take((bits + 7) // 8), "big") & ((1 << bits) - 1)
@@ -102,7 +113,7 @@ def coins(count: int, take: Take) -> list[int]:
 def sample(size: int, count: int, take: Take) -> list[int]:
     """``count`` different numbers of [0, size), rising (Floyd; Bentley, CACM 30(9), 1987)."""
     found: set[int] = set()
-    for last in range(size - count, size):
+    for last in (size - count + i for i in times(count)):
         drawn = below(last + 1, take)
         found.add(last if drawn in found else drawn)
     return sorted(found)

@@ -6,8 +6,8 @@ from typing import NamedTuple, NoReturn
 
 from ..errors import ParameterError
 
-#: Field lines of a message; we send two, and a message with many is an attempt to make us work.
-_MOST_FIELDS = 64
+#: Field lines, interim responses and pieces of a message; one with many is an attempt to make us work.
+_MOST_FIELDS, _MOST_PIECES = 64, 4096
 Fields = tuple[tuple[bytes, bytes], ...]
 
 
@@ -69,13 +69,14 @@ def decode(raw: bytes) -> Request | Response:
     if framing in (0, 2):
         method, scheme, authority, path = (_text(reader.sized()) for _ in range(4))
         return Request(method, path, scheme, authority, *reader.rest(known))
-    while True:
+    for _ in range(_MOST_FIELDS):
         status = reader.number()
         if not 100 <= status <= 599:
             _refuse()
         if status >= 200:
             return Response(status, *reader.rest(known))
         reader.fields(known)
+    _refuse()
 
 
 class _Reader:
@@ -132,6 +133,8 @@ class _Reader:
         chunks = []
         while chunk := self.sized():
             chunks.append(chunk)
+            if len(chunks) > _MOST_PIECES:
+                _refuse()
         return b"".join(chunks)
 
     def rest(self, known: bool) -> tuple[Fields, bytes, Fields]:

@@ -70,12 +70,7 @@ def publish(
     name = name or plan.name
     if not name or not name.isprintable() or len(name) > 200:
         raise ParameterError(f"name must be a line of readable text, got {name!r:.60}; name the plan.")
-    size = made["slots"] * (made["message_bytes"] + sealing.OVERHEAD)
-    if size > (room := sealing.MOST_BYTES - sealing.HEADER_BYTES - sealing.ID_BYTES):
-        raise ParameterError(
-            f"a sealed report must have at most {room:,} bytes, got {size:,} in {made['slots']:,} slots; use a "
-            "mechanism of fewer or shorter messages."
-        )
+    _refuse_large(made)
     least = plan.smallest_batch
     grace = _seconds("grace", grace)
     payload = {
@@ -96,6 +91,15 @@ def publish(
         "guarantee": guarantee_of(plan, made),
     }
     return signed.sign(CONTEXT, payload, key)
+
+
+def _refuse_large(made: Mapping[str, Any]) -> None:
+    size = made["slots"] * (made["message_bytes"] + sealing.OVERHEAD)
+    if size > (room := sealing.MOST_BYTES - sealing.HEADER_BYTES - sealing.ID_BYTES):
+        raise ParameterError(
+            f"a sealed report must have at most {room:,} bytes, got {size:,} in {made['slots']:,} slots; use a "
+            "mechanism of fewer or shorter messages."
+        )
 
 
 def guarantee_of(plan: Plan, made: Mapping[str, Any], *, users: int = 0) -> dict[str, Any]:
@@ -206,6 +210,7 @@ class Publication:
         whole = {key: check.whole(f"{key} of the publication", given[key], low=low) for key, low in least.items()}
         for key in ("slots", "message_bytes", "reports_per_user"):
             check.whole(f"{key} of the publication", given["portable"][key], low=1)
+        _refuse_large(given["portable"])
         if given["digest"] != content_digest(given["plan"]):
             raise ParameterError("digest of the publication must be that of its plan, got another; publish it again.")
         _x25519(analyst)
@@ -275,10 +280,12 @@ class Publication:
                 "portable of the publication must be the law of its plan, got another; publish it again."
             )
         true, stated = guarantee_of(plan, made), self.guarantee
-        if stated["delta"] != true["delta"] or not stated["epsilon"] >= true["epsilon"]:
+        said = stated["epsilon"]
+        if not isinstance(said, float) or said < true["epsilon"] or stated | {"epsilon": true["epsilon"]} != true:
             raise ParameterError(
-                f"the guarantee of the publication must be eps = {true['epsilon']} at delta = {true['delta']:g}, got "
-                f"{stated['epsilon']!r:.40} at {stated['delta']!r:.40}; publish it again."
+                f"the guarantee of the publication must be eps = {true['epsilon']} at delta = {true['delta']:g} and "
+                f"eps0 = {true['local_epsilon']}, got {said!r:.40} at {stated['delta']!r:.40} and "
+                f"{stated['local_epsilon']!r:.40}; publish it again."
             )
 
 

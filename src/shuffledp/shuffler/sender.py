@@ -21,7 +21,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 from .._support.reading import Kind, NotJSONError, parse_json
 from .._support.sockets import is_loopback
 from ..errors import NotSentError, ParameterError
-from ..randomness.program import draw_rows
+from ..randomness.program import draw_rows, encoded_bytes
 from . import bhttp, ohttp
 from .kept import Kept, Record
 from .keys import trusted
@@ -176,7 +176,7 @@ class Sender:
 
     def _drawn(self, found: Publication, period: int, rows: Sequence[Any]) -> Record:
         """A fresh report: every slot sealed on its own, blanks where there is no message, in a random order."""
-        messages: list[bytes | None] = [*draw_rows(found.portable, rows, secrets.token_bytes)]
+        messages = _messages(found, rows)
         messages += [None] * (found.portable["slots"] - len(messages))
         secrets.SystemRandom().shuffle(messages)  # that a message is the user's own must not show in its place
         digest = bytes.fromhex(found.digest)
@@ -251,6 +251,18 @@ class Sender:
             raise NotSentError(
                 f"{request.full_url} must answer, got {type(reason).__name__} ({reason!s:.100}); try again later."
             ) from None
+
+
+def _messages(found: Publication, rows: Sequence[Any]) -> list[bytes | None]:
+    """What the law gives; a signed one that cannot be run is refused like any other."""
+    try:
+        if encoded_bytes(found.portable["encoding"]) == found.portable["message_bytes"]:
+            return [*draw_rows(found.portable, rows, secrets.token_bytes)]
+    except ParameterError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError):
+        pass
+    raise ParameterError(f"the law of {found.name!r:.60} must be one that can be run, got another; ask its publisher.")
 
 
 class _NoRedirect(HTTPRedirectHandler):

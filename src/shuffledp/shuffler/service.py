@@ -120,7 +120,7 @@ class Service:
         self.metrics["requests_total", path if path in self._posts or path in self._gets else "", str(status)] += 1
         headers = [(b"content-type", kind), (b"content-length", b"%d" % len(content))]
         if method != "POST":
-            headers += [*_UNKEPT, *(_PREFLIGHT if method == "OPTIONS" else _CORS)]
+            headers += [*_UNKEPT, *(_PREFLIGHT if method == "OPTIONS" else [] if path == "/metrics" else _CORS)]
         elif any(name == b"origin" for name, _ in scope["headers"]):  # every header costs
             headers += _CORS
         if status == 503:

@@ -31,7 +31,7 @@ _SETTINGS = (
 class SqliteStore(SqlStore):
     """Tables WITHOUT ROWID: rows lie in the order of their random ids, and no number tells which came first."""
 
-    TABLE = "WITHOUT ROWID"
+    TABLE = PASSING = "WITHOUT ROWID"
 
     def __init__(self, path: Path, owner: str = "") -> None:
         super().__init__(owner)

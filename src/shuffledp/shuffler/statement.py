@@ -190,9 +190,11 @@ def _proved(plan: Plan, counts: Counts, claim: dict[str, Any], certificate: obje
     _refuse_unless(_fits(plan, counts, epsilon, left), f"delta = {plan.delta!r} must cover the rounding of the law")
     if certificate is None:
         terms: dict[str, Any] = {"n": n, "colluding": colluding, "reports_per_user": plan.reports_per_user}
-        again = amplify(m, delta=left, **terms).epsilon
-        _refuse_unless(again <= epsilon, f"eps = {epsilon!r} must be proved again, got {round_up(again)}")
+        again = amplify(m, delta=left, **terms)
+        same = again.epsilon <= epsilon and again.bound == claim["bound"]
+        _refuse_unless(same, f"eps = {epsilon!r} must be proved again, got {round_up(again.epsilon)} ({again.bound})")
         return None
+    _refuse_unless(plan.reports_per_user == 1, "a certificate is for one report per user, got one for a plan of more")
     proof = verify(Certificate.from_dict(certificate, shown="the statement"))
     numbers = proof.n == n - colluding and proof.epsilon <= Fraction(epsilon) and proof.delta <= Fraction(left)
     same = numbers and proof.mechanism == m.spec and proof.bound == claim["bound"]

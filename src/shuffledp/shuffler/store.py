@@ -102,8 +102,9 @@ class Store(ABC):
 class SqlStore(Store):
     """The statements; a database adds its connections, types and fast inserts."""
 
-    #: The type of bytes, what follows the columns of a table, and what locks a row against a change of it.
-    BYTES, TABLE, SHARED = "BLOB", "", ""
+    #: The type of bytes, what locks a row against a change of it, and what follows the columns of a table that stays,
+    #: and of one of reports or requests.
+    BYTES, SHARED, TABLE, PASSING = "BLOB", "", "", ""
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
@@ -201,7 +202,7 @@ class SqlStore(Store):
             if not run(f"SELECT 1 FROM keys WHERE number = ? {self.SHARED}", (key,)).fetchone():
                 self._one_at_a_time(run)
                 if run("INSERT INTO keys VALUES (?) ON CONFLICT DO NOTHING", (key,)).rowcount:
-                    run(f"CREATE TABLE seen_{key:d} (enc {self.BYTES} PRIMARY KEY) {self.TABLE}")
+                    run(f"CREATE TABLE seen_{key:d} (enc {self.BYTES} PRIMARY KEY) {self.PASSING}")
             encs = sorted(enc for of, enc in requests if of == key)
             new |= {(key, enc) for enc in self._insert_seen(run, f"seen_{key:d}", encs)}
         return new
@@ -215,7 +216,7 @@ class SqlStore(Store):
             made = run("INSERT INTO periods VALUES (?, ?, ?, '', '') ON CONFLICT DO NOTHING", (*place, OPEN)).rowcount
             if made:
                 table, kind = table_of(place), self.BYTES
-                run(f"CREATE TABLE {table} (id {kind} PRIMARY KEY, sealed {kind} NOT NULL) {self.TABLE}")
+                run(f"CREATE TABLE {table} (id {kind} PRIMARY KEY, sealed {kind} NOT NULL) {self.PASSING}")
             found = run(ask, place).fetchone()
         return found[0] if found else None
 
