@@ -10,14 +10,16 @@ from fractions import Fraction
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...numerics.family import PairSet
+from ...numerics.family import Family, PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...numerics.swap.pair import common_mass
 from ...randomness.sampling import Array, Source, below
 from ..bit_rows import flip_bits, noise_rows
 from ..frequency import FixedSets
 from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
-from .reported_sets import triples
+from .coin_types import swap_set
+from .reported_sets import MOST_HELD, MOST_LISTED, triples
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
 MAX_CLASSES = 1000
@@ -145,6 +147,17 @@ class SamplingRappor(FixedSets):
         ones = spread_ones(self.s, *self._odds, self._likelihood)
         least = float(self._likelihood(0))
         return PairSet([product(ones, lambda own, other: own[0] * other[0] * least)])
+
+    def _swap(self) -> Family:
+        """Small sets are listed; larger ones as coin_types.py says, where one pair is enough (see Notes)."""
+        if self.s <= MOST_HELD:
+            return super()._swap()
+        if self.s > MOST_LISTED:
+            raise BoundNotApplicableError(
+                f"bound 'swap' lists what another user may hold, for sets of at most {MOST_LISTED} items, "
+                f"got {self.s}; use bound='auto'."
+            )
+        return swap_set(self.d, self.s, self._odds, min(map(common_mass, self._blanket().pairs(1) or ())))
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
