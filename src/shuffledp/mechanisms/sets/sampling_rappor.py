@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -134,12 +135,8 @@ class SamplingRappor(FixedSets):
         """The pair with the least overlap, over the s-subset with the fewest ones."""
         k, shared, outside = self._apart, self.s - self._apart, self.d - self.s - self._apart
         if (k + 1) ** 2 * (shared + 1) <= MAX_CLASSES and outside <= 4 * self.s + 16:
-            # third coordinate: all ones w of the report; the set with the fewest holds w - (d - s) of them
-            groups = [((1, 0, 1), k), ((0, 1, 1), k), ((1, 1, 1), shared), ((0, 0, 1), outside)]
-            classes: Classes = {}
-            for (i, j, w), weight in count(groups, *self._odds).items():
-                key = (i, j, max(0, w - self.d + self.s))
-                classes[key] = classes.get(key, 0) + weight
+            inside = count([((1, 0, 1), k), ((0, 1, 1), k), ((1, 1, 1), shared)], *self._odds)
+            classes = self._with_fewest(outside, inside)
             if len(classes) <= MAX_CLASSES or shared:
                 return PairSet([self._pair(classes, self.d)])
         if shared or self.s > MAX_SET:
@@ -147,6 +144,24 @@ class SamplingRappor(FixedSets):
         ones = spread_ones(self.s, *self._odds, self._likelihood)
         least = float(self._likelihood(0))
         return PairSet([product(ones, lambda own, other: own[0] * other[0] * least)])
+
+    def _with_fewest(self, outside: int, classes: Classes) -> Classes:
+        """Classes (ones in S0, in S1, in both together): the last replaced by those in the s-subset with the fewest.
+
+        A report with w ones in all has w - (d - s) there, or none.
+        """
+        F, G = self._odds
+        weights = [math.comb(outside, i) * F**i * G ** (outside - i) for i in range(outside + 1)]
+        up_to, found = list(itertools.accumulate(weights)), Classes()
+        for (i, j, ones), weight in classes.items():
+            free = self.d - self.s - ones  # so many more ones leave a set without any
+            for more in range(max(free, 0), outside + 1):
+                chance = up_to[more] if more == free else weights[more]
+                key = (i, j, more - free)
+                found[key] = found.get(key, 0) + weight * chance
+            if free > outside:
+                found[i, j, 0] = found.get((i, j, 0), 0) + weight * up_to[-1]
+        return found
 
     def _swap(self) -> Family:
         """Small sets are listed; larger ones as coin_types.py says, where one pair is enough (see Notes)."""
@@ -157,7 +172,7 @@ class SamplingRappor(FixedSets):
                 f"bound 'swap' lists what another user may hold, for sets of at most {MOST_LISTED} items, "
                 f"got {self.s}; use bound='auto'."
             )
-        return swap_set(self.d, self.s, self._odds, min(map(common_mass, self._blanket().pairs(1) or ())))
+        return swap_set(self.d, self.s, self._odds, min(map(common_mass, self.law.blanket().pairs(1) or ())))
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
