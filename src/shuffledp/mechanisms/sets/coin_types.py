@@ -1,6 +1,6 @@
 """Sampling RAPPOR: the laws of all that another user may hold, by convolving binomials.
 
-The victim's sets S0 and S1 share as few items as they may (one pair suffices: sampling_rappor.py).  With m0, m1 and m
+The victim's sets S0 and S1 share as few items as they may (docs/proofs.md, Lemma 17).  With m0, m1 and m
 ones inside S0, S1 and the set S of another user, and w the probability of the report under plain coins, the three laws
 are w (1 + k m0)/Z, w (1 + k m1)/Z and w (1 + k m)/Z: *affine* in the numbers of ones.  So a class (m0, m1, m) of
 reports may be split over points that have it as their mean (docs/swap.md, Theorem 3, step 1).

@@ -134,7 +134,7 @@ class SetRandomizer(FrequencyOracle):
         if self.held > MOST_HELD:
             return None
         blanket, listed = self.law.blanket(), triples(self.domain, self.held)
-        members = [among([self._pair(*sets, third) for third in thirds], blanket) for *sets, thirds in listed]
+        members = [among([self._pair(x0, x1, third) for third in thirds], blanket) for x0, x1, thirds in listed]
         return members if len(members) <= most else None
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
@@ -276,13 +276,10 @@ def _mean_variance(eps0: float, D: int, s: int, k: IntArray, miss: FloatArray) -
 def patterns(domain: int, s: int) -> Iterator[tuple[int, int, int, int]]:
     """Sizes of the unions S0+S1, S0+S, S1+S and S0+S1+S of sets of s items: enough to bound all (S0, S1, S).
 
-    The chances that a report misses the first two, the last two, the outer two or all three of (S0, S1, S), say a, c, b
-    and T, fix its chance to meet a given some of them; let v be a chance.  Two changes raise a u - b v in convex order
-    for all a, b >= 0, u = P0/t, v = P1/t (docs/proofs.md, Lemma 13), as they take a report that meets both or none of
-    S0 and S1, each equally often, to one that meets exactly one, whether or not it meets S:
+    Two changes raise a u - b v in convex order for all a, b >= 0, u = P0/t, v = P1/t (docs/proofs.md, Lemma 16):
 
-    - an item of all three sets and one of S alone become one of S0 and S, and one of S1 and S: only a falls;
-    - an item of S0 and S1 alone is replaced, in S1, by one that no set has: a and T fall, a at least as much.
+    - an item of all three sets and one of S alone become one of S0 and S, and one of S1 and S;
+    - an item of S0 and S1 that S does not have is replaced, in S1, by one that no set has.
 
     Both lower the number of items that S0 and S1 share, so that they end: in no item of all three or none of S alone,
     and in no item of S0 and S1 alone unless the three sets are the whole domain.

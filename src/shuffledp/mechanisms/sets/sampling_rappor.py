@@ -63,6 +63,9 @@ class SamplingRappor(FixedSets):
     and mean, which also is sound because R is affine in them (about 0.5 % in eps).  For s > 256, or d < 2s with
     more than 1000 classes, the blanket is that of (p, beta, q).
 
+    Swap bound: up to s = 4 all classes (ones in S0, in S1, in the set of another user) of all pairs are listed; up to
+    s = 30 those of the one pair, some of them spread (coin_types.py; docs/proofs.md, Lemma 17).
+
     Examples
     --------
     >>> import numpy as np
