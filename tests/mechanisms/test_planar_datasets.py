@@ -26,7 +26,7 @@ def variation(p: np.ndarray, q: np.ndarray) -> float:
 
 
 def compared(apart: float, wide: float) -> int:
-    """Total variations of any two of the three laws are below those of whole reports; the victim's nearly reaches it."""
+    """Total variations of any two of the three laws are below those of whole reports."""
     count = 0
     for x, y in places(apart, wide):
         pair = _dataset(0.5 * apart, (x, y))

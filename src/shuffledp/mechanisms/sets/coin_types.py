@@ -56,7 +56,7 @@ class Held(NamedTuple):
         Examples
         --------
         >>> np.stack(Held.of(d=7, s=2)[:4]).T.tolist()
-        [[2, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 2], [1, 0, 0, 1], [0, 1, 0, 1], [1, 1, 0, 0]]
+        [[2, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 2], [1, 1, 0, 0], [1, 0, 0, 1], [0, 1, 0, 1]]
         """
         apart = min(s, d - s)
         shared, outside = s - apart, d - s - apart  # one of them is 0
