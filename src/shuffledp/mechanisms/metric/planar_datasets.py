@@ -23,7 +23,7 @@ from ...numerics.pair import FloatArray, ShuffledPair
 #: Cells are so wide up to this far beyond the others' place, then grow by a ratio up to where nothing counts.
 _STEP, _NEAR, _GROWTH, _REACH = 0.125, 3.0, 1.08, 40.0
 #: Angles of a full turn, the widest cell of m, halvings toward a cone, and nodes of a cell in each direction.
-_ANGLES, _WIDE, _HALVINGS, _NODES = 240, 0.4, 10, 3
+_ANGLES, _WIDE, _HALVINGS, _NODES = 220, 0.4, 10, 4
 #: Widths of the groups of cells, in asinh((P0 - P1)/(R deviation)) and log P1/R.
 _GAP, _LEVEL = 0.05, 0.2
 #: Replaced reports, and the error of a total up to which a dataset is used.
