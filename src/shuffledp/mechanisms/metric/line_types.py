@@ -67,15 +67,21 @@ def slots(line: LinePairs) -> list[Slot]:
     found = [(apart, x, share) for x, share in _shares([*half, *(apart - x for x in reversed(half))], h)]
     top = apart
     while top > 0:
-        width = _widest(top, lambda w, top=top: _far(h * top, h * (far + w)), most)
-        ends = _cells(far + width, top, h, lambda x, top=top: most - _far(h * top, h * x))
-        found += [(top, x, share) for x, share in _shares(ends[::-1], h)]
+        ends, width = _group(line, top, most)
+        found += [(top, x, share) for x, share in _shares(ends, h)]
         if len(found) > _MOST_SLOTS:
             raise BoundNotApplicableError(
                 "bound 'swap' of metric-laplace takes too many laws for such distances; use bound='auto'."
             )
         top -= width + 1
     return found
+
+
+def _group(line: LinePairs, top: int, most: float) -> tuple[list[int], int]:
+    """Ends of cells of the types beyond a pair at most ``top`` apart, and how many smaller distances they are for."""
+    h, far = line.step, line.length
+    width = _widest(top, lambda more: _far(h * top, h * (far + more)), most)
+    return _cells(far + width, top, h, lambda x: most - _far(h * top, h * x)), width
 
 
 def _cells(start: int, stop: int, h: float, room: Callable[[int], float]) -> list[int]:
