@@ -44,7 +44,7 @@ def compared(apart: float, wide: float) -> int:
     return count
 
 
-@pytest.mark.parametrize("tries", [3, slow(1_150)])
+@pytest.mark.parametrize("tries", [2, slow(1_150)])
 def test_total_variations(tries: int) -> None:
     count = 0
     for seed in range(tries):
@@ -56,12 +56,12 @@ def test_total_variations(tries: int) -> None:
 
 def spread(apart: float, place: tuple[float, float]) -> float:
     """The integral of (P0 - P1)^2/R in polar coordinates around the middle of x0 and x1, by the midpoint rule."""
-    r = (np.arange(3000) + 0.5) * 0.01
-    angle = (np.arange(1500) + 0.5) * (2.0 * math.pi / 1500)
+    r = (np.arange(1500) + 0.5) * 0.02
+    angle = (np.arange(600) + 0.5) * (2.0 * math.pi / 600)
     x, y = r[:, None] * np.cos(angle), r[:, None] * np.sin(angle)
     p0, p1 = (np.exp(-np.hypot(x - at, y)) for at in (-0.5 * apart, 0.5 * apart))
     whole = (p0 - p1) ** 2 * np.exp(np.hypot(x - place[0], y - place[1])) * r[:, None]
-    return float(whole.sum()) * 0.01 * (2.0 * math.pi / 1500) / (2.0 * math.pi)
+    return float(whole.sum()) * 0.02 * (2.0 * math.pi / 600) / (2.0 * math.pi)
 
 
 @pytest.mark.parametrize(("apart", "wide"), [(1.0, 4.0), slow(0.5, 2.0), slow(2.0, 4.0)])
@@ -83,7 +83,7 @@ def test_the_lower_bound_is_nearly_that_of_the_best_place(
     assert found.lower <= found.epsilon
 
 
-@pytest.mark.parametrize("tries", [8, slow(1_000)])
+@pytest.mark.parametrize("tries", [4, slow(1_000)])
 def test_no_upper_bound_is_below_the_lower_one(tries: int) -> None:
     for seed in range(tries):
         rng = Random(seed)
