@@ -12,6 +12,7 @@ from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.family import PairSet
+from ...numerics.swap.family import SwapSet
 from ...randomness.sampling import Array, Source
 from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio
@@ -20,6 +21,7 @@ from ..randomizer import Randomizer
 from ..values import numbers
 from .base import MetricPair
 from .line_pairs import LinePairs
+from .line_types import swap_set
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +44,9 @@ class MetricLaplace(MetricPair, Randomizer):
     steps apart; m is taken even and the domain as M = ceil(dmax/h) steps.  Parameters (paper, Table 3):
     p = e^(mh), beta = 1 - e^(-mh/2), q = e^(Mh), exact on the grid.
 
-    The blanket bound is the maximum over all such pairs, at every distance and position (line_pairs.py proves
-    which are needed); it costs about 0.5% of eps at most, and up to 3% where shuffling hardly amplifies.
+    Both upper bounds are the maximum over all such pairs, at every distance and position: line_pairs.py proves which
+    are needed over the blanket, line_types.py which laws cover all pairs and all that the others hold, for the swap
+    bound.
 
     Examples
     --------
@@ -93,6 +96,14 @@ class MetricLaplace(MetricPair, Randomizer):
     def _blanket(self) -> PairSet:
         """All pairs at most d01 apart, anywhere in the domain."""
         return self._pairs.blanket()
+
+    def _swap(self) -> SwapSet:
+        """All pairs at most d01 apart among all types, through the laws of line_types.py."""
+        return swap_set(self._pairs)
+
+    def _swap_members(self, most: int) -> None:
+        """None: the laws cover X = P0/t - E P1/t only, which is not enough for tuples."""
+        return
 
     def _constant_datasets(self) -> PairSet:
         """x0 = 0, x1 = d01, and the others hold dmax or one of three other values."""

@@ -39,9 +39,9 @@ from ...numerics.pair import TINY, FloatArray, ShuffledPair, both_directions
 #: P0, P1 and t.
 Laws = tuple[FloatArray, FloatArray, FloatArray]
 #: Spread that the intervals of positions and distances may add.
-ROOM = 0.01
+ROOM = 0.002
 #: Width of a piece near the pair.
-PIECE = 1 / 16
+PIECE = 1 / 32
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,13 @@ class LinePairs:
         """Distances top - width to top, by moving x1."""
         return self._laws(top, self.length, self.length - 2 * (top - width))
 
+    def among(self, apart: int, held: int) -> Laws:
+        """The pair (0, apart) among others who hold this, the points of a piece moved to its ends."""
+        return self._laws(apart, held, -held)
+
     def _merged(self, held: int) -> ShuffledPair:
         """The others hold this; pieces are merged."""
-        laws = self._laws(self.apart, held, -held)
+        laws = self.among(self.apart, held)
         return ShuffledPair(*(np.concatenate([law[:2], law[2::2] + law[3::2]]) for law in laws))
 
     def _laws(self, apart: int, low: int, high: int) -> Laws:

@@ -21,6 +21,7 @@ from ..numeric.discrete_laplace import coins, discrete_laplace, on_grid
 from ..randomizer import Randomizer
 from ..values import numbers
 from .base import MetricPair
+from .planar_datasets import datasets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +51,8 @@ class PlanarLaplace(MetricPair, Randomizer):
       by h^2/12 times the largest curvature e^-r max(1, 1/r)/(2 pi) there; summed, with the cells near 0 by their
       slope, less than 0.3 h^2, twice that with the normalization: 2^-42 is added to beta.
 
-    Lower bound: the victim is x0 or x1 on a diameter, and the adversary sees only on which side of the line between
-    them a report lies.
+    Lower bound: the others are at a place on the rim of the domain, opposite to x0 and x1 (planar_datasets.py); or the
+    adversary sees only on which side of the line between x0 and x1 a report lies.
 
     Examples
     --------
@@ -85,13 +86,15 @@ class PlanarLaplace(MetricPair, Randomizer):
         return VariationRatio(p=math.exp(near), beta=beta, q=math.exp(far))
 
     def _constant_datasets(self) -> PairSet:
-        """The others hold the middle of the pair, or the far end of the diameter that starts at x0.
+        """The others hold the middle of the pair, the far end of the diameter that starts at x0, or a place on the rim.
 
-        Half-planes of the *continuous* law: a numerical value with a margin, not a proof about the law on the grid.
+        Values of the *continuous* law with a margin, not a proof about the law on the grid; half-planes for the first
+        two, planar_datasets.py for places on the rim.
         """
         right = 0.5 * (1.0 + planar_variation(self.d01) * (1.0 - 1e-11))
         across = 0.5 * (1.0 - planar_variation(2.0 * self.dmax - self.d01)) + 1e-11  # larger t is a smaller bound
         sides = [ShuffledPair(P0=[right, 1.0 - right], P1=[1.0 - right, right], t=[w, 1.0 - w]) for w in (0.5, across)]
+        sides += datasets(self.d01, self.dmax)
         return PairSet([direction for r in sides for direction in both_directions(r)])
 
     # -- running it -------------------------------------------------------------------------------------------

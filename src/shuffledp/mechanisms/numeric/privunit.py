@@ -23,7 +23,7 @@ from ..local_budget import LocalBudget
 from ..parameters import Free, real, whole
 from ..two_level import law, pair, vertices
 from ..values import numbers
-from .sphere import normals, quantile, uniform
+from .sphere import log_held, normals, overlap, quantile, uniform
 
 #: Reports are rounded to multiples of 1/GRID, which fits 16 bits.
 GRID = 32767
@@ -31,6 +31,10 @@ GRID = 32767
 _NORM_TOLERANCE = 1e-6
 #: Smaller caps are beyond floating point in two dimensions.
 _LEAST_CAP = 1e-150
+#: Datasets of the lower bound: by what angles a third vector is turned, and what all angles are short of a turn by.
+_TURNS, _ROOM = (0.06, 0.2, 0.45), 3e-11
+#: Smaller regions of the sphere are rounding errors.
+_LEAST_AREA = 2.0**-56
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +61,13 @@ class PrivUnit(LocalBudget):
     everywhere, as every point is outside some cap.  Two caps that share A of the sphere have shares c-A, c-A, A, 1-2c+A
     with (R0, R1)/omega = (e, 1), (1, e), (e, e), (1, 1); less A is a mean-preserving spread of X = u - E v for
     E >= 1 (proved in cube.py), so x and -x, A = max(0, 2c-1), are the worst pair at every eps and n.
-    Lower bound: the others hold x0, or a third vector at 120 degrees where three caps fit (gamma >= 1/2).
+    Lower bound: the others hold x0, or, if c < 1/2, a third vector r in the plane of x0 and x1, at angles that add up
+    to a turn.  Then no point is in all three caps, and sphere.py has the shares A(angle) that two of them hold, with
+    slopes -F(angle/2)/(2 pi).  Opposite to the middle of x0 and x1, which are b apart, r leaves a spread of X that is
+    proportional to 2 (c - A(b)) - 2 (1 - 1/e) A(pi - b/2), and largest where F(b/2) = (1 - 1/e)/2 F(pi/2 - b/4); for
+    finite n a larger eps is found if r is turned.  The angles are 1e-10 short of a turn: A rises strictly as an angle
+    falls, so that areas within the error of the quadrature are those of three vectors nearby, not quite in a plane,
+    whose caps have no point in common either.
 
     The coin "cap or not" is exact.  The direction is made of floating-point Gaussians; it is rounded to a public
     grid of step 1/32767 before release, so that its low bits, in which the arithmetic could reveal x, are never
@@ -121,12 +131,30 @@ class PrivUnit(LocalBudget):
         return [[law(shares, low, high) for shares in vertices(Fraction(self.cap))]]
 
     def _constant_datasets(self) -> PairSet:
-        """The others hold x0 = -x1, or a third vector whose cap meets neither of the others."""
+        """The others hold x0 = -x1, or a third vector that is about as far from both as it may be."""
         pairs = both_directions(self._pair([(area, own, other, own) for area, own, other in self._opposite()]))
-        if self.gamma >= 0.5:
-            c, rest = self.cap, max(1.0 - 3.0 * self.cap, 0.0)
-            pairs.append(self._pair([(c, 1, 0, 0), (c, 0, 1, 0), (c, 0, 0, 1), (rest, 0, 0, 0)]))
+        if self.gamma > 0.0:
+            pairs.append(self._in_a_plane(0.0))  # its own mirror image
+            pairs += [direction for turn in _TURNS for direction in both_directions(self._in_a_plane(turn))]
         return PairSet(pairs)
+
+    def _in_a_plane(self, turn: float) -> ShuffledPair:
+        """x0, x1 and what the others hold, opposite to the middle of the two or turned by an angle from there."""
+        gamma, dim = self.gamma, self.dim
+        share = math.log(0.5 * -math.expm1(-self.eps0))
+
+        def close(between: float) -> bool:
+            """Whether opening the angle between x0 and x1 raises the spread (see Notes)."""
+            third = log_held(0.5 * math.pi - 0.25 * between, gamma, dim)
+            return third == -math.inf or log_held(0.5 * between, gamma, dim) > share + third
+
+        between = bisect(close, safe=2.0 / 3.0 * math.pi, unsafe=math.pi, close=lambda x: 1e-6)
+        rest, room = math.pi - 0.5 * between, _ROOM if dim > 2 else 0.0  # arcs of a circle need no room
+        angles = (angle - room for angle in (between, rest - turn, rest + turn))
+        c, (a01, a0, a1) = Fraction(self.cap), (Fraction(overlap(angle, gamma, dim)) for angle in angles)
+        shares = {(1, 1, 0): a01, (1, 0, 1): a0, (0, 1, 1): a1, (1, 0, 0): c - a01 - a0, (0, 1, 0): c - a01 - a1}
+        shares |= {(0, 0, 1): c - a0 - a1, (0, 0, 0): 1 - 3 * c + a01 + a0 + a1}
+        return law({cell: area for cell, area in shares.items() if area > _LEAST_AREA}, *reversed(self._densities))
 
     def _opposite(self) -> list[tuple[float, int, int]]:
         """The sphere by area and by whether x0 and x1 = -x0 favor it."""

@@ -1,4 +1,10 @@
-"""Random directions in floating point: Gaussians from random words, and inner products of a uniform direction."""
+"""Random directions in floating point: Gaussians from random words, and inner products of a uniform direction.
+
+Caps {u : <u, x> >= gamma} around several x in one plane: project the sphere to it.  A uniform direction has a uniform
+angle there and, independently, a radius above r with probability (1 - r^2)^((dim-2)/2), so that a cap whose center is
+at the angle a from the point holds it with probability F(a) = (1 - (gamma/cos a)^2)^((dim-2)/2) if cos a > gamma > 0,
+else 0, and of two caps the one that is nearer holds all that the other one does, given the angle.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +17,8 @@ from scipy import special  # type: ignore[import-untyped]
 
 from ...randomness.sampling import Source, words
 
+#: Nodes of the integral over an angle.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
 #: Cells of the table of a quantile, and the largest half = (dim-1)/2 for which its error is below 1e-13 (tested).
 _CELLS, _LARGEST = 1 << 13, 16.0
 
@@ -94,3 +102,29 @@ def _pieces(half: float) -> NDArray[np.float64]:
     return np.stack(
         [value[:-1], change[:-1], 3.0 * step - 2.0 * change[:-1] - change[1:], change[:-1] + change[1:] - 2.0 * step]
     )
+
+
+def log_held(angle: float, gamma: float, dim: int) -> float:
+    """log F: the chance that a cap holds a point of the plane at this angle from its center; -inf: none."""
+    away = math.cos(angle)
+    return 0.5 * (dim - 2) * math.log1p(-((gamma / away) ** 2)) if away > gamma else -math.inf
+
+
+def overlap(angle: float, gamma: float, dim: int) -> float:
+    """The share of the sphere that is in two caps whose centers are at this angle, for gamma > 0.
+
+    Given the angle in the plane, the farther cap decides: (1/pi) times the integral of F from half the angle on.  F is
+    a power of the distance to its end, which a square takes away.
+
+    Examples
+    --------
+    >>> round(overlap(0.0, 0.5, 4), 12) == round(1 / 3 - 0.25 * math.sqrt(3.0) / math.pi, 12)
+    True
+    """
+    end = math.acos(gamma)
+    wide = end - 0.5 * angle
+    if wide <= 0.0:
+        return 0.0
+    root = 0.5 * (_NODES + 1.0)
+    inside = 1.0 - (gamma / np.cos(end - wide * root * root)) ** 2
+    return float(wide / math.pi * (_WEIGHTS * root) @ np.maximum(inside, 0.0) ** (0.5 * (dim - 2)))

@@ -52,6 +52,8 @@ class PrivSet(SetRandomizer):
     S0] is fixed) and raises the other two by it: mass goes from {e(1-E), 1-E} to {1-eE, e-E}, which have the same sum
     and lie outside, a mean-preserving spread (theory.md, section 1).
     The lower bound takes disjoint S0 and S1 too; the best S* is not always disjoint from both.
+    The swap bound lists (s+1)^2 - 1 ways in which three sets meet, which dominate all others (docs/proofs.md, Lemma
+    16), up to s = 30.
 
     Examples
     --------

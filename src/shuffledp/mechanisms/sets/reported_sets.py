@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
@@ -22,9 +22,11 @@ import numpy as np
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
+from ...numerics.swap.pair import SwapPair, among
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Array, Source
 from ...randomness.thresholds import cuts
+from .. import two_level
 from ..base import Mechanism
 from ..frequency import FrequencyOracle
 from ..laws import rounded_down
@@ -37,8 +39,8 @@ _FEW_MEMBERS = 64
 _EXACT_BITS, _BITS, _BLOCK = 20_000, 2400, 64
 #: The default k is searched on grids of this many points.
 _GRID = 64
-#: Sets up to this size are listed: there are about s^4/10 ways.
-_MOST_HELD = 4
+#: Up to this size all ways are listed in which three sets may meet, about s^4/10; those that dominate, about s^2.
+MOST_HELD, MOST_LISTED = 4, 30
 _Items = tuple[int, ...]
 
 
@@ -117,9 +119,25 @@ class SetRandomizer(FrequencyOracle):
         return PairSet([direction for pair in pairs for direction in both_directions(pair)])
 
     def _types(self) -> list[list[ShuffledPair]]:
-        """Every two sets among every third one, up to permutations of the items; for small sets."""
-        listed = triples(self.domain, self.held)
-        return [[self._pair(first, second, third) for third in thirds] for first, second, thirds in listed]
+        """The patterns of :func:`patterns`, which dominate every two sets among every third one."""
+        low, total, one = math.exp(-self.eps0), self._total, 1 << _BITS
+        # whole multiples of 2^-2400: sums of them that should be 0 are 0 as doubles
+        sizes = range(self.held, min(3 * self.held, self.domain) + 1)
+        missed = {m: (x := self._miss(m)).numerator * one // x.denominator for m in sizes}
+        types = []
+        for unions in patterns(self.domain, self.held):
+            cells = _cells(one, *(missed[size] for size in (self.held, *unions)))
+            shares = [(mass / one, *met) for met, mass in cells if mass / one > 0.0]
+            types.append(two_level.pair(shares, low / total, 1.0 / total))
+        return [types]
+
+    def _swap_members(self, most: int) -> Sequence[SwapPair] | None:
+        """Every two sets among every third one: tuples need more than what dominates one answer."""
+        if self.held > MOST_HELD:
+            return None
+        blanket, listed = self.law.blanket(), triples(self.domain, self.held)
+        members = [among([self._pair(x0, x1, third) for third in thirds], blanket) for x0, x1, thirds in listed]
+        return members if len(members) <= most else None
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """w = t/(C(D,k) Omega) on every subset, so the ratio is the same for all reports."""
@@ -264,6 +282,50 @@ def _mean_variance(eps0: float, D: int, s: int, k: IntArray, miss: FloatArray) -
         return np.asarray((s / D * a * (1 - a) + (1 - s / D) * b * (1 - b)) / gain**2)
 
 
+def patterns(domain: int, s: int) -> Iterator[tuple[int, int, int, int]]:
+    """Sizes of the unions S0+S1, S0+S, S1+S and S0+S1+S of sets of s items: enough to bound all (S0, S1, S).
+
+    Two changes raise a u - b v in convex order for all a, b >= 0, u = P0/t, v = P1/t (docs/proofs.md, Lemma 16):
+
+    - an item of all three sets and one of S alone become one of S0 and S, and one of S1 and S;
+    - an item of S0 and S1 that S does not have is replaced, in S1, by one that no set has.
+
+    Both lower the number of items that S0 and S1 share, so that they end: in no item of all three or none of S alone,
+    and in no item of S0 and S1 alone unless the three sets are the whole domain.
+
+    Examples
+    --------
+    >>> sorted(patterns(domain=9, s=1))
+    [(2, 1, 2, 2), (2, 2, 1, 2), (2, 2, 2, 3)]
+    """
+    if s > MOST_LISTED:
+        raise BoundNotApplicableError(
+            f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_LISTED} items, got {s}; "
+            "use bound='auto'."
+        )
+    for three, own, other in itertools.product(range(s), range(s + 1), range(s + 1)):
+        alone, every = s - three - own - other, 3 * s - own - other - 2 * three
+        both = max(every - domain, 0)  # items of S0 and S1 that S does not have
+        room = s - both - three - max(own, other)
+        if alone >= 0 and (three == 0 or alone == 0) and room >= 0 and both + three < s:
+            yield 2 * s - both - three, 2 * s - own - three, 2 * s - other - three, every - both
+
+
+def _cells(one: int, single: int, a: int, b: int, c: int, every: int) -> Iterator[tuple[two_level.Cell, int]]:
+    """Which of S0, S1, S a report meets, and how often, by inclusion and exclusion.
+
+    It misses a set, both S0 and S1, both S0 and S, both S1 and S, or all three as often as stated.
+    """
+    yield (0, 0, 0), every
+    yield (0, 0, 1), a - every
+    yield (0, 1, 0), b - every
+    yield (1, 0, 0), c - every
+    yield (0, 1, 1), single - a - b + every
+    yield (1, 0, 1), single - a - c + every
+    yield (1, 1, 0), single - b - c + every
+    yield (1, 1, 1), one - 3 * single + a + b + c - every
+
+
 def triples(domain: int, s: int) -> Iterator[tuple[_Items, _Items, list[_Items]]]:
     """Two different sets for every number of items that they share, and every third set; for small sets.
 
@@ -272,9 +334,9 @@ def triples(domain: int, s: int) -> Iterator[tuple[_Items, _Items, list[_Items]]
     >>> [(first, second, len(thirds)) for first, second, thirds in triples(domain=5, s=2)]
     [((0, 1), (2, 3), 5), ((0, 1), (1, 2), 7)]
     """
-    if s > _MOST_HELD:
+    if s > MOST_HELD:
         raise BoundNotApplicableError(
-            f"bound 'swap' lists how three sets may meet, for sets of at most {_MOST_HELD} items, got {s}; "
+            f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {s}; "
             "use bound='auto'."
         )
     for shared in range(max(0, 2 * s - domain), s):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -11,15 +12,17 @@ from typing import Any
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...numerics.family import PairSet
+from ...numerics.family import Family, PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...numerics.swap.pair import common_mass
 from ...randomness.sampling import Array, Source, below
 from ...randomness.thresholds import threshold
 from ..bit_rows import flip_bits, noise_rows
 from ..frequency import FixedSets
 from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
-from .reported_sets import triples
+from .coin_types import swap_set
+from .reported_sets import MOST_HELD, MOST_LISTED, triples
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
 MAX_CLASSES = 1000
@@ -61,6 +64,9 @@ class SamplingRappor(FixedSets):
     last is taken as 0 (a smaller t is sound); for s > 30 the numbers of ones are spread over a grid that keeps mass
     and mean, which also is sound because R is affine in them (about 0.5 % in eps).  For s > 256, or d < 2s with
     more than 1000 classes, the blanket is that of (p, beta, q).
+
+    Swap bound: up to s = 4 all classes (ones in S0, in S1, in the set of another user) of all pairs are listed; up to
+    s = 30 those of the one pair, some of them spread (coin_types.py; docs/proofs.md, Lemma 17).
 
     Examples
     --------
@@ -134,12 +140,8 @@ class SamplingRappor(FixedSets):
         """The pair with the least overlap, over the s-subset with the fewest ones."""
         k, shared, outside = self._apart, self.s - self._apart, self.d - self.s - self._apart
         if (k + 1) ** 2 * (shared + 1) <= MAX_CLASSES and outside <= 4 * self.s + 16:
-            # third coordinate: all ones w of the report; the set with the fewest holds w - (d - s) of them
-            groups = [((1, 0, 1), k), ((0, 1, 1), k), ((1, 1, 1), shared), ((0, 0, 1), outside)]
-            classes: Classes = {}
-            for (i, j, w), weight in count(groups, *self._odds).items():
-                key = (i, j, max(0, w - self.d + self.s))
-                classes[key] = classes.get(key, 0) + weight
+            inside = count([((1, 0, 1), k), ((0, 1, 1), k), ((1, 1, 1), shared)], *self._odds)
+            classes = self._with_fewest(outside, inside)
             if len(classes) <= MAX_CLASSES or shared:
                 return PairSet([self._pair(classes, self.d)])
         if shared or self.s > MAX_SET:
@@ -147,6 +149,35 @@ class SamplingRappor(FixedSets):
         ones = spread_ones(self.s, *self._odds, self._likelihood)
         least = float(self._likelihood(0))
         return PairSet([product(ones, lambda own, other: own[0] * other[0] * least)])
+
+    def _with_fewest(self, outside: int, classes: Classes) -> Classes:
+        """Classes (ones in S0, in S1, in both together): the last replaced by those in the s-subset with the fewest.
+
+        A report with w ones in all has w - (d - s) there, or none.
+        """
+        F, G = self._odds
+        weights = [math.comb(outside, i) * F**i * G ** (outside - i) for i in range(outside + 1)]
+        up_to, found = list(itertools.accumulate(weights)), Classes()
+        for (i, j, ones), weight in classes.items():
+            free = self.d - self.s - ones  # so many more ones leave a set without any
+            for more in range(max(free, 0), outside + 1):
+                chance = up_to[more] if more == free else weights[more]
+                key = (i, j, more - free)
+                found[key] = found.get(key, 0) + weight * chance
+            if free > outside:
+                found[i, j, 0] = found.get((i, j, 0), 0) + weight * up_to[-1]
+        return found
+
+    def _swap(self) -> Family:
+        """Small sets are listed; larger ones as coin_types.py says, where one pair is enough (see Notes)."""
+        if self.s <= MOST_HELD:
+            return super()._swap()
+        if self.s > MOST_LISTED:
+            raise BoundNotApplicableError(
+                f"bound 'swap' lists what another user may hold, for sets of at most {MOST_LISTED} items, "
+                f"got {self.s}; use bound='auto'."
+            )
+        return swap_set(self.d, self.s, self._odds, min(map(common_mass, self.law.blanket().pairs(1) or ())))
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""

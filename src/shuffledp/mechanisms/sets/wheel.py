@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError, ParameterError
-from ...numerics.family import PairSet
+from ...numerics.family import Family, PairSet
 from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import SwapPair, among
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
 from ...randomness.thresholds import exact_chance, threshold
 from ..frequency import FixedSets
@@ -20,6 +23,7 @@ from ..laws import independent
 from ..parameters import Free, real, whole
 from ..row_codecs import Digits
 from .circle import positions, supported, wrapped
+from .wheel_types import SLACK, laws
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +65,9 @@ class Wheel(FixedSets):
     share items, pu and pv are alike and independent given where those lie, so E[pu pv] = E[E[pu|shared]^2] >= (sw)^2.
     Moving mass from (e, e) and (1, 1) to (e, 1) and (1, e) keeps the mean of X and spreads it, so (sw)^2 is the
     worst case, in both directions, and one shuffled pair covers all pairs of sets.
+
+    *Swap bound*: for s = 1 the arcs of x0, x1 and a third item are independent; for s = 2 wheel_types.py lists the laws
+    of every two sets among every third one.
 
     *Lower bound*: the adversary sees only whether y lies on an arc of a set; an independent point does so with
     probability 1 - (1-w)^k for k items.
@@ -154,12 +161,24 @@ class Wheel(FixedSets):
         held, t = [share[0] * hit, share[1] * miss], miss * independent(share, share)
         return PairSet([ShuffledPair(independent(held, share), independent(share, held), t)])
 
+    def _swap(self) -> Family:
+        """Sets of two items through the laws of wheel_types.py."""
+        if self.s != 2:
+            return super()._swap()
+        low = math.exp(-self.eps0) * self._on
+        types = laws(self._points, self._width, (self._on, low), self.d)
+        return SwapSet([replace(among(types, self.law.blanket()), slack=SLACK)])
+
+    def _swap_members(self, most: int) -> Sequence[SwapPair] | None:
+        """Those of single items: for sets, tuples would need a victim who keeps a set among all types as well."""
+        return super()._swap_members(most) if self.s == 1 else None
+
     def _types(self) -> list[list[ShuffledPair]]:
         """Single items: the arcs of different items are independent, and the others hold x0, x1 or a third one."""
         if self.s > 1:
             raise BoundNotApplicableError(
                 f"bound 'swap' needs the laws of all that another user may hold, and the wheel lists them for s = 1 "
-                f"only, got s = {self.s}; use bound='auto'."
+                f"and 2 only, got s = {self.s}; use bound='auto'."
             )
         share = [float(self._covered), float(1 - self._covered)]
         held = [share[0] * self._on, share[1] * math.exp(-self.eps0) * self._on]

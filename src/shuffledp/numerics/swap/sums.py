@@ -21,6 +21,9 @@ from ..pair import FloatArray, IntArray
 from ..rows import ULP, chunks, take_rows
 from .waiting import Waiting
 
+#: Windows around the mean of X by which a type is bounded, each a third as wide as the one before.
+_WINDOWS = 4
+
 
 class Line(NamedTuple):
     """Where the sum is taken, by row: abscissa, step and dither."""
@@ -190,34 +193,60 @@ def dithered_nodes(line: Line, end: FloatArray) -> FloatArray:
 @charge("types that are bounded, not evaluated", "docs/proofs.md, Lemma 12")
 @np.errstate(all="ignore")
 def log_screen(types: Swapped) -> FloatArray:
-    """An upper value of log U from M(c), the tilted variance V and the range alone.
+    """An upper value of log U from M(c), two tilted moments and the range alone.
 
     |M(c+iy)/M(c)|^2 = E cos(y(X - X')) under the tilted law, and cos a <= 1 - a^2/2 + a^4/24, so it is at most
-    exp(-V y^2 (1 - range^2 y^2/12)); for |y| <= pi/range also at most exp(-(4/pi^2) V y^2); beyond, the dither bounds
-    the terms.  Alternatively |M(c+iy)| <= M(c) everywhere: the node 0, and an integral for the others.
+    exp(-V y^2 (1 - K y^2/(24 V))), K = E(X - X')^4 = 2 E(X - EX)^4 + 6 V^2; for |y| <= pi/range also at most
+    exp(-(4/pi^2) V y^2); beyond, the dither bounds the terms.  Alternatively |M(c+iy)| <= M(c) everywhere: the node 0,
+    and an integral for the others.
     """
     at, (c, h, s) = types.at, types.line
     copies = types.waiting.fewest
     cliff = np.pi / at.width * (1.0 - 1e-12)
-    close = np.minimum(10.0 / np.sqrt(at.variance * copies), cliff)
-    flat = np.maximum(1.0 - (at.width * close) ** 2 / 12.0, 4.0 / np.pi**2)
-    near = _gaussian_sum(0.5 * at.variance * copies * flat + 0.5 * s * s, c, h) / h
+    close = np.minimum(8.0 / np.sqrt(at.variance * copies), cliff)
+    mean, alone = (at.weight * types.x).sum(axis=1), np.maximum(1.0 - at.weight.sum(axis=1), 0.0)
+    off = types.x - mean[:, None]
+    square = off * off
+    fourth = (at.weight * square * square).sum(axis=1) + alone * mean**4
+    flat = 1.0 - close**2 * (fourth / at.variance + 3.0 * at.variance) / 12.0 * (1.0 + 1e-8)
+    near = _gaussian_sum(0.5 * at.variance * copies * np.maximum(flat, 4.0 / np.pi**2) + 0.5 * s * s, c, h) / h
     slow = (2.0 / np.pi**2) * at.variance * copies
     middle = 2.0 * np.exp(-slow * close**2) * (1.0 / (c * c + close**2) + np.arctan2(c, close) / (c * h))
-    far = dithered_nodes(types.line, cliff)
+    far = _beyond_cliff(types, cliff, off, square)
     crude = 1.0 / (c * c) + np.pi / (c * h)
     return weighed(np.fmin(near + middle + far, crude) * (1.0 + 1e-9), types.peak, types.line)
+
+
+def _beyond_cliff(types: Swapped, cliff: FloatArray, off: FloatArray, square: FloatArray) -> FloatArray:
+    """What the nodes beyond pi/range add, at most; ``off`` is X less its mean, and ``square`` the square of that.
+
+    Given that X is within w of its mean, of chance q and with variance V, |E e^(iyX)| <= exp(-(2/pi^2) V y^2) for
+    |y| <= pi/(2 w), so that |M(c+iy)/M(c)| <= 1 - q (1 - exp(-(2/pi^2) V y^2)) there.  w shrinks step by step.
+    """
+    total, start, w = np.zeros(cliff.size), cliff, 0.5 * types.at.width
+    for _ in range(_WINDOWS):
+        w = w / 3.0
+        weight = np.where(square <= (w * w)[:, None], types.at.weight, 0.0)
+        q = weight.sum(axis=1) * (1.0 - 1e-9)
+        spread = np.einsum("ij,ij->i", weight, square) * (1.0 - 1e-6) - np.einsum("ij,ij->i", weight, off) ** 2 / q
+        fall = np.log1p(q * np.expm1(-(2.0 / np.pi**2) * np.maximum(spread / q, 0.0) * start**2))
+        fall = np.where(fall < 0.0, fall, 0.0) * types.waiting.fewest
+        total += np.exp(fall) * dithered_nodes(types.line, start)
+        start = 0.5 * np.pi / w * (1.0 - 1e-12)
+    return np.asarray(total + dithered_nodes(types.line, start))
 
 
 def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
     """An upper value of h sum over y in hZ of g(y) = e^(-rate y^2)/(c^2 + y^2).
 
     By Poisson summation it is sum_k G(2 pi k/h), where G(0) = (pi/c) erfcx(c sqrt(rate)), erfcx(x) <=
-    (2/sqrt(pi))/(x + sqrt(x^2 + 4/pi)) (DLMF 7.8.2), and G(w) = (pi/c) E e^(-c|w - N|), N Gaussian of variance 2 rate,
-    is at most (pi/c) (e^(rate c^2 - c w) + Pr[N > w]).
+    (2/sqrt(pi))/(x + sqrt(x^2 + 4/pi)) (DLMF 7.8.2), and at most every odd convergent of 1/sqrt(pi)/(x + (1/2)/(x +
+    1/(x + (3/2)/(x + ...)))) (DLMF 7.9.2), and G(w) = (pi/c) E e^(-c|w - N|), N Gaussian of variance 2 rate, is at most
+    (pi/c) (e^(rate c^2 - c w) + Pr[N > w]).
     """
     root = c * np.sqrt(rate)
-    center = 2.0 / np.sqrt(np.pi) / (root + np.sqrt(root * root + 4.0 / np.pi))
+    fraction = root + 0.5 / (root + 1.0 / (root + 1.5 / (root + 2.0 / root)))
+    center = np.fmin(2.0 / (root + np.sqrt(root * root + 4.0 / np.pi)), 1.0 / fraction) / np.sqrt(np.pi)
     w = 2.0 * np.pi / h
     alias = 2.0 * (np.exp(rate * c * c - c * w) / -np.expm1(-c * w) + 2.0 * np.exp(-w * w / (4.0 * rate)))
     return np.asarray(np.pi / c * (center + alias))

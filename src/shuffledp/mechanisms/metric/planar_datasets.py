@@ -1,0 +1,101 @@
+"""Planar Laplace noise: datasets in which all others are at one place on the rim of what they may hold.
+
+The victim is at x0 or x1, d apart, and some disk of diameter D holds both of them and the others' place r.  The spread
+of X, the integral of (P0 - P1)^2/R, is convex in r, as R is e^-|y-r|/(2 pi) and 1/R convex: it is largest on the rim of
+the places that r may take, opposite to x0 and x1.
+
+The plane is divided in elliptic coordinates with the foci x0 and x1: y = h (cosh m cos a, sinh m sin a), h = d/2, has
+the distances h (cosh m + cos a) and h (cosh m - cos a) from them, and the element h^2 (cosh^2 m - cos^2 a), all
+smooth; around r, where |y-r| has a cone, cells shrink by halves.  Adding up cells is post-processing, so that it lowers
+a lower bound, and so does replacing every report, with probability 1e-6, by one that says nothing.  That is the margin
+for the error of the quadrature, about 1e-9 of a mass: these are values of the continuous law, computed numerically.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from ...numerics.pair import FloatArray, ShuffledPair
+
+#: Cells are so wide up to this far beyond the others' place, then grow by a ratio up to where nothing counts.
+_STEP, _NEAR, _GROWTH, _REACH = 0.125, 3.0, 1.08, 40.0
+#: Angles of a full turn, the widest cell of m, halvings toward a cone, and nodes of a cell in each direction.
+_ANGLES, _WIDE, _HALVINGS, _NODES = 220, 0.4, 10, 4
+#: Widths of the groups of cells, in asinh((P0 - P1)/(R deviation)) and log P1/R.
+_GAP, _LEVEL = 0.05, 0.2
+#: Replaced reports, and the error of a total up to which a dataset is used.
+_MARGIN, _ERROR = 1e-6, 2e-7
+#: The largest D for which the cells are fine enough.
+_WIDEST = 12.0
+
+
+@lru_cache(maxsize=64)
+def datasets(apart: float, wide: float) -> tuple[ShuffledPair, ...]:
+    """The others beyond x0 on the line of x0 and x1, opposite to the middle of the two, and between these places.
+
+    None where the quadrature is not good enough: places that are far from each other.
+    """
+    if wide > _WIDEST:
+        return ()
+    half, radius = 0.5 * apart, 0.5 * wide
+    top = math.sqrt(max(radius * radius - half * half, 0.0))
+    between = -half, 2.0 * top  # opposite to x1 in the disk that has x0 and x1 on its rim
+    found = (_dataset(half, place) for place in ((half - wide, 0.0), between, (0.0, top + radius)))
+    return tuple(pair for pair in found if pair is not None)
+
+
+def _dataset(half: float, place: tuple[float, float]) -> ShuffledPair | None:
+    """The others at ``place``; the victim at (-half, 0) or (half, 0)."""
+    p0, p1, t = _masses(half, place)
+    if any(abs(math.fsum(mass.tolist()) - 1.0) > _ERROR for mass in (p0, p1, t)):
+        return None
+    gap, level = (p0 - p1) / t, np.log(p1 / t)
+    deviation = math.sqrt(float((t * gap * gap).sum()))
+    keys = 10_000.0 * np.floor(np.arcsinh(gap / deviation) / _GAP) + np.floor(level / _LEVEL)
+    _, group = np.unique(keys, return_inverse=True)
+    laws = []
+    for mass in (p0, p1, t):
+        law = np.bincount(group, (1.0 - _MARGIN) * mass)
+        laws.append(np.append(law, 1.0 - math.fsum(law.tolist())))
+    return ShuffledPair(*laws)
+
+
+def _masses(half: float, place: tuple[float, float]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The mass of the laws around x0, x1 and ``place`` in every cell."""
+    x, y = place
+    sums = 0.5 * (math.hypot(x + half, y) + math.hypot(x - half, y))
+    away = math.acosh(max(sums / half, 1.0))
+    cone = away, math.atan2(y / max(half * math.sinh(away), 1e-300), x / sums)
+    lengths = [half + _STEP * i for i in range(math.ceil((sums + _NEAR) / _STEP))]
+    while lengths[-1] < sums + _REACH:
+        lengths.append(half + (lengths[-1] - half) * _GROWTH)
+    ends = [math.acosh(a / half) for a in lengths]
+    more = np.linspace(0.0, ends[1], math.ceil(ends[1] / _WIDE) + 1)[1:-1].tolist()  # next to x0 and x1
+    m, m_weight = _nodes([0.0, *more, *ends[1:]], cone[:1])
+    a, a_weight = _nodes(np.linspace(cone[1], cone[1] + 2.0 * math.pi, _ANGLES + 1).tolist(), ())
+    m, a = m[:, None, :, None], a[None, :, None, :]
+    far, along = half * np.cosh(m), half * np.cos(a)
+    weight = m_weight[:, None, :, None] * a_weight[None, :, None, :] * (far**2 - along**2) / (2.0 * math.pi)
+    from_place = np.hypot(np.cosh(m) * along - x, half * np.sinh(m) * np.sin(a) - y)
+    found = (
+        (weight * np.exp(-distance)).sum(axis=(2, 3)).ravel() for distance in (far + along, far - along, from_place)
+    )
+    p0, p1, t = found
+    return p0, p1, t
+
+
+def _nodes(edges: list[float], cone: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of Gauss and Legendre in every cell; cells shrink by halves toward a cone, or both ends."""
+    low, high = edges[0], edges[-1]
+    finer = list(cone)
+    for at in cone or (low, high):
+        near = max(x for x in [low, *edges] if x <= at), min(x for x in [*edges, high] if x >= at)
+        near = near if cone else (edges[1], edges[-2])
+        finer += [at + (end - at) * 0.5**k for end in near for k in range(1, _HALVINGS + 1) if abs(end - at) < 1.0]
+    every = np.unique([*edges, *finer])
+    points, weights = np.polynomial.legendre.leggauss(_NODES)
+    wide = np.diff(every)[:, None]
+    return every[:-1, None] + 0.5 * wide * (points + 1.0), 0.5 * wide * weights
