@@ -35,16 +35,17 @@ class Asked:
     def __init__(self, service: Service, http: httpx.AsyncClient, world: World) -> None:
         self.service, self.http, self.world = service, http, world
 
-    async def plain(self, body: bytes, **more: Any) -> httpx.Response:
-        return await self.http.post("/reports", content=body, headers=TYPE, **more)
+    async def plain(self, body: bytes, **more: str) -> httpx.Response:
+        return await self.http.post("/reports", content=body, headers=TYPE | more)
 
     async def keys(self) -> ohttp.KeyConfig:
         return ohttp.decode_configs((await self.http.get("/ohttp-keys")).content)[0]
 
-    async def sealed(self, body: bytes, config: ohttp.KeyConfig | None = None) -> bhttp.Response:
-        request = bhttp.Request(
-            method="POST", path="/reports", fields=((b"content-type", sealing.MEDIA_TYPE.encode()),), content=body
-        )
+    async def sealed(
+        self, body: bytes, config: ohttp.KeyConfig | None = None, fields: bhttp.Fields = ()
+    ) -> bhttp.Response:
+        fields = ((b"content-type", sealing.MEDIA_TYPE.encode()), *fields)
+        request = bhttp.Request(method="POST", path="/reports", fields=fields, content=body)
         raw, exchange = ohttp.encapsulate(config or await self.keys(), request.encode())
         answer = await self.http.post("/ohttp", content=raw, headers=OHTTP)
         assert answer.status_code == 200 and answer.headers["content-type"] == ohttp.RESPONSE, answer.text
@@ -132,6 +133,27 @@ def test_reports_come_in_both_ways_and_leave_as_one_batch(world: World, clock: C
         assert (await ask.plain(body)).status_code == 410
 
     asking(world, clock, test)
+
+
+def test_an_issuer_says_who_may_report(world: World, clock: Clock) -> None:
+    digest, asked = world.publish(), []
+
+    class Members:
+        def admits(self, token: bytes, place: Place) -> bool:
+            asked.append((token, place))
+            return token == b"member"
+
+    async def test(ask: Asked) -> None:
+        body = sealing.pack(digest, 0, [world.report(digest, 0, b"a")])
+        refused = await ask.plain(body)
+        assert refused.status_code == 401 and refused.json()["error"].startswith("the authorization must be")
+        assert (await ask.sealed(body)).status == 401 and ask.contributors((digest, 0)) == 0
+        assert (await ask.plain(body, authorization="member")).status_code == 200
+        assert (await ask.sealed(body, fields=((b"authorization", b"member"),))).status == 200
+        assert ask.contributors((digest, 0)) == 1 and {place for _, place in asked} == {(digest, 0)}
+        assert (await ask.metrics())['refused_total{reason="token"}'] == 2
+
+    asking(world, clock, test, issuer=Members())
 
 
 def test_below_the_minimum_nothing_leaves_and_it_is_discarded_in_the_end(world: World, clock: Clock) -> None:

@@ -65,6 +65,16 @@ class Published(Protocol):
         """When a period begins and ends."""
 
 
+class Issuer(Protocol):
+    """Who may report, such as those who hold a token of somebody who knows people (RFC 9577).  There is none here."""
+
+    def admits(self, token: bytes, place: Place) -> bool:
+        """Whether reports come in by the field ``authorization`` of their request, empty where it has none.
+
+        It is asked on the loop that serves, so that it must answer at once, and again when a client sends again.
+        """
+
+
 class RefusedError(ShuffleDPError):
     """An answer other than 200: a status, a reason of one word for the metrics, one sentence."""
 

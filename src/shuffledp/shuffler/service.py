@@ -39,7 +39,7 @@ from .answers import (
     too_large,
 )
 from .home import Home, Plans
-from .intake import Committer, RefusedError, checked
+from .intake import Committer, Issuer, RefusedError, checked
 from .ohttp_keys import Keys
 from .release import due, release, sweep
 from .sealing import MEDIA_TYPE, MOST_BYTES
@@ -67,12 +67,18 @@ def log(event: str, **more: object) -> None:
 
 
 class Service:
-    """An ASGI application; :meth:`start` and :meth:`stop` its threads."""
+    """An ASGI application; :meth:`start` and :meth:`stop` its threads.  Without an issuer everybody may report."""
 
     def __init__(
-        self, home: Home, *, clock: Callable[[], float] = time.time, tick: float = _TICK, releases: bool = True
+        self,
+        home: Home,
+        *,
+        clock: Callable[[], float] = time.time,
+        tick: float = _TICK,
+        releases: bool = True,
+        issuer: Issuer | None = None,
     ) -> None:
-        self.home, self._clock, self._tick, self._releases = home, clock, tick, releases
+        self.home, self._clock, self._tick, self._releases, self._issuer = home, clock, tick, releases, issuer
         self.store = home.open_store()
         self.metrics: Counter[tuple[str, ...]] = Counter()
         self._committer = Committer(self.store, self.metrics)
@@ -181,17 +187,22 @@ class Service:
             raise RefusedError(400, "malformed", str(error)) from None
         if not isinstance(request, bhttp.Request) or (request.method, request.path) != ("POST", "/reports"):
             raise RefusedError(404, "path", "the request must be POST /reports, got another.")
-        need_type(dict(request.fields).get(b"content-type", b""), MEDIA_TYPE)
-        return await self._take(request.content, seen)
+        fields = dict(request.fields)
+        need_type(fields.get(b"content-type", b""), MEDIA_TYPE)
+        return await self._take(request.content, seen, fields.get(b"authorization", b""))
 
     async def _reports(self, scope: Scope, receive: Receive) -> Answer:
-        need_type(dict(scope["headers"]).get(b"content-type", b""), MEDIA_TYPE)
-        return await self._take(await body(scope, receive, MOST_BYTES), None)
+        fields = dict(scope["headers"])
+        need_type(fields.get(b"content-type", b""), MEDIA_TYPE)
+        return await self._take(await body(scope, receive, MOST_BYTES), None, fields.get(b"authorization", b""))
 
-    async def _take(self, raw: bytes, seen: tuple[int, bytes] | None) -> Answer:
+    async def _take(self, raw: bytes, seen: tuple[int, bytes] | None, token: bytes) -> Answer:
         if len(raw) > MOST_BYTES:
             raise too_large()
         entry = checked(raw, self._plans.find, self._clock(), self._committer.refuse)
+        if self._issuer and not self._issuer.admits(token, entry.place):
+            self._committer.refuse(entry.place, "token")
+            raise RefusedError(401, "token", "the authorization must be one that is accepted here, got another.")
         await self._committer.put(entry._replace(seen=seen))
         self.metrics["reports_total",] += len(entry.reports)
         return 200, JSON, b'{"stored": %d}' % len(entry.reports)
