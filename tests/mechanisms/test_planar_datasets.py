@@ -92,3 +92,10 @@ def test_no_upper_bound_is_below_the_lower_one(tries: int) -> None:
         n, delta = int(10 ** rng.uniform(0.5, 7.0)), 10 ** rng.uniform(-10.0, -2.0)
         found = sdp.amplify(m, n=n, delta=delta)
         assert found.lower is not None and found.lower <= found.epsilon, (seed, m.spec, n, delta)
+
+
+def test_few_users_are_looked_at_by_half_planes() -> None:
+    """Else one answer would take a minute."""
+    family = sdp.PlanarLaplace(d01=1.6, dmax=10.5).law.constant_datasets().thinned(0.5)
+    sizes = [{np.size(pair.t) == 2 for pair in family.among(n)} for n in (5, 10**7)]
+    assert sizes == [{True}, {True, False}]

@@ -14,10 +14,12 @@ for the error of the quadrature, about 1e-9 of a mass: these are values of the c
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
+from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair
 
 #: Cells are so wide up to this far beyond the others' place, then grow by a ratio up to where nothing counts.
@@ -28,8 +30,31 @@ _ANGLES, _WIDE, _HALVINGS, _NODES = 220, 0.4, 10, 4
 _GAP, _LEVEL = 0.05, 0.2
 #: Replaced reports, and the error of a total up to which a dataset is used.
 _MARGIN, _ERROR = 1e-6, 2e-7
+#: Users for every unit of the largest ratio of densities, from which on these datasets are looked at.
+_FEWEST = 4.0
 #: The largest D for which the cells are fine enough.
 _WIDEST = 12.0
+
+
+class Places(PairSet):
+    """Datasets by half-planes or with all others on the rim; the latter among users enough to send every symbol.
+
+    With fewer, single messages decide, and a sum over hundreds of symbols takes long for little.
+    """
+
+    def among(self, n: float) -> Sequence[ShuffledPair]:
+        """The members among n users."""
+        return [pair for pair in self._members if np.size(pair.t) == 2 or n >= _FEWEST * _largest(pair)]
+
+    def thinned(self, chance: float) -> Places:
+        """t is multiplied by the chance, exactly."""
+        return self if chance == 1.0 else Places([pair.thinned(chance) for pair in self._members])
+
+
+@lru_cache(maxsize=256)
+def _largest(pair: ShuffledPair) -> float:
+    """The largest P0/t or P1/t."""
+    return float(np.max(np.maximum(pair.P0, pair.P1) / np.asarray(pair.t)))
 
 
 @lru_cache(maxsize=64)

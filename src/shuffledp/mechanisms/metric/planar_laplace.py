@@ -21,7 +21,7 @@ from ..numeric.discrete_laplace import coins, discrete_laplace, on_grid
 from ..randomizer import Randomizer
 from ..values import numbers
 from .base import MetricPair
-from .planar_datasets import datasets
+from .planar_datasets import Places, datasets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class PlanarLaplace(MetricPair, Randomizer):
         across = 0.5 * (1.0 - planar_variation(2.0 * self.dmax - self.d01)) + 1e-11  # larger t is a smaller bound
         sides = [ShuffledPair(P0=[right, 1.0 - right], P1=[1.0 - right, right], t=[w, 1.0 - w]) for w in (0.5, across)]
         sides += datasets(self.d01, self.dmax)
-        return PairSet([direction for r in sides for direction in both_directions(r)])
+        return Places([direction for r in sides for direction in both_directions(r)])
 
     # -- running it -------------------------------------------------------------------------------------------
 

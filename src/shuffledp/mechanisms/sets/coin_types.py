@@ -37,7 +37,7 @@ _SCRATCH = 2e6
 #: Symbols of all types together, up to which they are proved.
 _MOST_PROVED = 30_000
 #: Inner knots are this many deviations from the mean, for differences of at most so many deviations.
-_INNER, _NEAR = 1.5, 3.0
+_INNER, _NEAR = 1.5, 1.6
 
 
 class Held(NamedTuple):
