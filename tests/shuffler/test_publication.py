@@ -25,7 +25,6 @@ from shuffledp.shuffler.publication import (
     Publication,
     Withdrawal,
     publish,
-    read_withdrawal,
     withdraw,
 )
 
@@ -193,7 +192,6 @@ def test_withdrawals_void_their_name_up_to_their_serial() -> None:
     envelope = withdraw(found, PUBLISHER, reason="wrong labels")
     told = Withdrawal.read(envelope, TRUSTED)
     assert (told.name, told.serial, told.reason) == ("fruit", 3, "wrong labels")
-    assert read_withdrawal(envelope, TRUSTED) == ("fruit", 3)
     others = [dataclasses.replace(found, **change) for change in ({"serial": 2}, {"serial": 4}, {"name": "other"})]
     assert [told.voids(one) for one in (found, *others)] == [True, True, False, False]
     refused(

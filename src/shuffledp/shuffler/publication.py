@@ -130,15 +130,8 @@ def _seconds(name: str, value: object, *, low: int = 0, hint: str = "it counts s
 
 def withdraw(publication: Publication, key: Ed25519PrivateKey, *, reason: str = "") -> dict[str, Any]:
     """The signed withdrawal of a publication, and of all of its name with this serial or a smaller one."""
-    payload = {
-        "format": "shuffledp withdrawal",
-        "version": VERSION,
-        "digest": publication.digest,
-        "name": publication.name,
-        "serial": publication.serial,
-        "reason": reason,
-    }
-    return signed.sign(WITHDRAWAL, payload, key)
+    what = {"digest": publication.digest, "name": publication.name, "serial": publication.serial, "reason": reason}
+    return signed.sign(WITHDRAWAL, {"format": "shuffledp withdrawal", "version": VERSION, **what}, key)
 
 
 @dataclass(frozen=True)
@@ -158,12 +151,6 @@ class Withdrawal:
     def voids(self, publication: Publication) -> bool:
         """Whether it withdraws this one."""
         return self.name == publication.name and publication.serial <= self.serial
-
-
-def read_withdrawal(envelope: object, trusted: Mapping[str, Ed25519PublicKey]) -> tuple[str, int]:
-    """The name, and the greatest serial that is void."""
-    found = Withdrawal.read(envelope, trusted)
-    return found.name, found.serial
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,9 @@ a message and 0 for a blank, and as many bytes as every message of the plan has,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from cryptography.exceptions import InvalidTag
@@ -92,13 +93,7 @@ def pack(digest: bytes, period: int, reports: Sequence[Report]) -> bytes:
     >>> read_header(body)[1:], unpack(body, report_bytes=50)[0].id == bytes(16)
     ((3, 1), True)
     """
-    return b"".join(_parts(digest, period, reports))
-
-
-def _parts(digest: bytes, period: int, reports: Sequence[Report]) -> Iterable[bytes]:
-    yield _MAGIC + digest + period.to_bytes(8) + len(reports).to_bytes(2)
-    for report in reports:
-        yield from report
+    return b"".join([_MAGIC, digest, period.to_bytes(8), len(reports).to_bytes(2), *chain(*reports)])
 
 
 def read_header(raw: bytes) -> Body:

@@ -25,7 +25,7 @@ from ..randomness.program import draw_rows, encoded_bytes
 from . import bhttp, ohttp
 from .kept import Kept, Record
 from .keys import trusted
-from .publication import Publication, read_withdrawal
+from .publication import Publication, Withdrawal
 from .sealing import ID_BYTES, MEDIA_TYPE, Report, pack, seal
 
 _PLANS = Kind("the list of plans", 2**27, "check the address of the service", "service")
@@ -106,9 +106,9 @@ class Sender:
             raise NotSentError(f"{self._mirror}/plans must be a list of plans, got something else; check it.") from None
         for envelope in withdrawals:
             with suppress(ParameterError):  # of another publisher
-                name, serial = read_withdrawal(envelope, self._publishers)
-                with self._kept.known(name) as known:
-                    known["withdrawn"] = max(known["withdrawn"], serial)
+                void = Withdrawal.read(envelope, self._publishers)
+                with self._kept.known(void.name) as known:
+                    known["withdrawn"] = max(known["withdrawn"], void.serial)
         newest: dict[str, Publication] = {}
         self.refused = []
         for envelope in publications:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .sealing import Report
-from .store import CLOSING, OPEN, READY, Place, Run, SqlStore, StoreUnavailableError, table_of
+from .store import Place, Run, Store, StoreUnavailableError, table_of
 
 #: Rows of one statement: between two of them this thread gets in the way of the one that answers.
 _AT_ONCE = 500
@@ -28,7 +28,7 @@ _SETTINGS = (
 )
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(Store):
     """Tables WITHOUT ROWID: rows lie in the order of their random ids, and no number tells which came first."""
 
     TABLE = PASSING = "WITHOUT ROWID"
@@ -90,7 +90,7 @@ class SqliteStore(SqlStore):
 
     def tidy(self) -> bool:
         """Erase the reports of finished periods in small steps, and then the log, unless another reads from it."""
-        kept = {table_of(held.place) for held in self.held() if held.state in (OPEN, CLOSING, READY)}
+        kept = {table_of(held.place) for held in self.held() if not held.finished}
         with self.transaction() as run:
             found = {name for (name,) in run("SELECT name FROM sqlite_master WHERE name GLOB 'reports_*'").fetchall()}
         for table in sorted(found - kept):
