@@ -298,6 +298,23 @@ def test_a_full_disk_loses_nothing(world: World, clock: Clock) -> None:
     made.store.shut()
 
 
+def test_a_batch_that_was_withdrawn_while_it_was_written_does_not_leave(
+    world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, _ = filled(world, clock)
+    ready = made.store.ready
+
+    def withdrawn(place: tuple[bytes, int]) -> None:
+        made.store.finish(place, "discarded")
+        ready(place)
+
+    monkeypatch.setattr(made.store, "ready", withdrawn)
+    with pytest.raises(ShuffleDPError, match="in the hands of one shuffler"):
+        made.release_due()
+    assert made.release_due() == [] and list(world.home.outbox.iterdir()) == []
+    made.store.shut()
+
+
 # ---- what is left behind
 
 AGENT, FORWARDED, SOURCE = "needle-agent/7.31", "203.0.113.77", "127.0.0.77"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -203,4 +205,35 @@ def test_what_is_finished_is_erased_in_steps_though_the_first_try_was_cut_short(
     assert not any(report.id in left or report.sealed[:40] in left for report in reports)
     assert everything(again, OTHER) == sorted(report.sealed for report in others)
     assert (tmp_path / "store.sqlite-wal").stat().st_size == 0
+    assert not again._erase_some(table_of(PLACE))  # another was faster
     again.shut()
+
+
+def test_a_period_that_opens_while_others_are_erased_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between any two transactions of the one who tidies, another opens a period."""
+    store, other = SqliteStore(tmp_path / "store.sqlite"), SqliteStore(tmp_path / "store.sqlite")
+    store.add([Entry(PLACE, some(5))], {})
+    store.finish(PLACE, "discarded")
+    opened: list[tuple[bytes, int]] = []
+    real = store.transaction
+
+    @contextmanager
+    def between() -> Iterator[Any]:
+        opened.append((bytes(32), len(opened)))
+        other.add([Entry(opened[-1], some(3))], {})
+        with real() as run:
+            yield run
+        opened.append((bytes(32), len(opened)))
+        other.add([Entry(opened[-1], some(3))], {})
+
+    monkeypatch.setattr(store, "transaction", between)
+    store.tidy()
+    monkeypatch.setattr(store, "transaction", real)
+    assert len(opened) >= 4
+    for place in opened:
+        assert other.add([Entry(place, some(1))], {}) == [STORED]
+        assert len(everything(other, place)) == 4
+    with pytest.raises(StoreUnavailableError):
+        list(store.messages(PLACE))
+    store.shut()
+    other.shut()

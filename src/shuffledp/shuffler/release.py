@@ -78,8 +78,8 @@ def release(store: Store, held: Held, publication: Publication, *, outbox: Path,
 
 
 def sweep(held: Held, *, outbox: Path, owner: str) -> None:
-    """Throw away what was written of a batch that another shuffler has taken over, or that was withdrawn meanwhile."""
-    if held.state == DISCARDED or (held.state in (READY, RELEASED) and held.owner != owner):
+    """Throw away what was written of a batch that another shuffler has taken over, or that is not to leave any more."""
+    if held.finished or (held.state == READY and held.owner != owner):
         shutil.rmtree(_places(outbox, held)[1], ignore_errors=True)
 
 

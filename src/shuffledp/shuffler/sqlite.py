@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .sealing import Report
-from .store import Place, Run, Store, StoreUnavailableError, table_of
+from .store import DISCARDED, RELEASED, Place, Run, Store, StoreUnavailableError, table_of
 
 #: Rows of one statement: between two of them this thread gets in the way of the one that answers.
 _AT_ONCE = 500
@@ -90,10 +90,11 @@ class SqliteStore(Store):
 
     def tidy(self) -> bool:
         """Erase the reports of finished periods in small steps, and then the log, unless another reads from it."""
-        kept = {table_of(held.place) for held in self.held() if not held.finished}
         with self.transaction() as run:
-            found = {name for (name,) in run("SELECT name FROM sqlite_master WHERE name GLOB 'reports_*'").fetchall()}
-        for table in sorted(found - kept):
+            ended = run("SELECT plan, period FROM periods WHERE state IN (?, ?)", (RELEASED, DISCARDED)).fetchall()
+            there = {name for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()}
+        # a period that has ended never begins again, so these tables and no others are to go, whatever comes in now
+        for table in sorted(there.intersection(map(table_of, ended))):
             while self._erase_some(table):
                 time.sleep(_PAUSE)
         try:
@@ -103,6 +104,8 @@ class SqliteStore(Store):
 
     def _erase_some(self, table: str) -> bool:
         with self.transaction() as run:
+            if not run("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
+                return False  # another was faster
             last = run(f"SELECT id FROM {table} ORDER BY id LIMIT 1 OFFSET {_ERASED:d}").fetchone()
             run(f"DELETE FROM {table} WHERE id <= ?" if last else f"DROP TABLE {table}", last or ())
         return last is not None
