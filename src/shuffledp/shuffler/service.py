@@ -21,7 +21,7 @@ from .._support.optional import require
 from .._support.sockets import listening
 from ..errors import ParameterError
 from . import answers, bhttp, ohttp
-from .answers import JSON, Answer, GoneError, Receive, Scope, Send, refusal, sentence
+from .answers import JSON, Answer, GoneError, Receive, Scope, Send, sentence
 from .home import Home, Plans
 from .intake import Committer, RefusedError, checked
 from .ohttp_keys import Keys
@@ -95,7 +95,7 @@ class Service:
             return
         except RefusedError as error:
             self.metrics["refused_total", error.reason] += 1
-            status, kind, content = refusal(error)
+            status, kind, content = error.status, JSON, sentence(str(error))
         except StoreUnavailableError as error:
             status, kind, content = 503, JSON, sentence(str(error))
         except Exception as error:
@@ -153,7 +153,7 @@ class Service:
             if error.status == 409:
                 raise  # whoever sends the same again gets no answer to read
             self.metrics["refused_total", error.reason] += 1
-            status, kind, content = refusal(error)
+            status, kind, content = error.status, JSON, sentence(str(error))
         except StoreUnavailableError as error:
             status, kind, content = 503, JSON, sentence(str(error))
         return 200, _SEALED, exchange.seal_answer(answers.padded(status, kind, content))
