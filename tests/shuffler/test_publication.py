@@ -116,6 +116,7 @@ def test_every_byte_of_an_envelope_counts(field: str) -> None:
         (lambda: changed(lambda p: p.update(length=0)), "length of the publication must"),
         (lambda: changed(lambda p: p.update(serial=-1)), "serial of the publication must"),
         (lambda: changed(lambda p: p.update(minimum=1.5)), "minimum of the publication must"),
+        (lambda: changed(lambda p: p.update(minimum=p["minimum"] - 1)), "minimum of the publication must"),
         (lambda: changed(lambda p: p.update(name=7)), "name of the publication must be a text"),
         (lambda: changed(lambda p: p["portable"].pop("law")), "got none named 'law'"),
         (lambda: changed(lambda p: p["portable"].update(slots=0)), "slots of the publication must"),

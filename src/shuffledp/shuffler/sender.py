@@ -208,13 +208,8 @@ class Sender:
         """Status and content of the shuffler's answer."""
         if self._plain:
             return self._post(body, MEDIA_TYPE)
-        inner = bhttp.Request(
-            method="POST",
-            authority=urlsplit(self._service).netloc,
-            path="/reports",
-            fields=((b"content-type", MEDIA_TYPE.encode("ascii")),),
-            content=body,
-        ).encode()
+        host, fields = urlsplit(self._service).netloc, ((b"content-type", MEDIA_TYPE.encode("ascii")),)
+        inner = bhttp.Request("POST", "/reports", authority=host, fields=fields, content=body).encode()
         for _ in range(2):
             try:
                 config = ohttp.decode_configs(self._get("/ohttp-keys", _MOST_ANSWER))[0]
