@@ -200,6 +200,9 @@ def test_other_signers_other_bytes_and_missing_parts_are_refused(field: Field) -
     part.unlink()
     with pytest.raises(sdp.ParameterError, match="No such file"):
         collected(field, folder)
+    bomb = field.release([field.sealed(b"\1")] * 5000, name="bomb")  # a dictionary of one entry
+    with pytest.raises(sdp.ParameterError, match=r"part-00000.parquet must have the bytes that the shuffler signed"):
+        collected(field, bomb)
     few = field.release(field.reports(VALUES[:199]), name="few")
     with pytest.raises(sdp.ParameterError, match="must have 200 contributors, got 199"):
         Released.read(few, field.publication, field.shufflers)

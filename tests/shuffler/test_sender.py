@@ -128,12 +128,10 @@ def sender(field: Field, shuffler: Any, *, now: float = NOW, folder: str = "clie
 
 
 def messages(field: Field, body: bytes) -> list[bytes | None]:
-    found = read_header(body)
+    digest, period, _ = read_header(body)
     (report,) = unpack(body, report_bytes=field.publication.slots * field.publication.sealed_bytes)
-    size, terms = field.publication.sealed_bytes, {"private": field.sealing_key, "digest": found.digest}
-    return [
-        unseal(report.sealed[i : i + size], period=found.period, **terms) for i in range(0, len(report.sealed), size)
-    ]
+    size, terms = field.publication.sealed_bytes, {"private": field.sealing_key, "digest": digest}
+    return [unseal(report.sealed[i : i + size], period=period, **terms) for i in range(0, len(report.sealed), size)]
 
 
 # -- sending ----------------------------------------------------------------------------------------------------------
@@ -149,11 +147,11 @@ def test_a_report_is_drawn_once_and_acknowledged(field: Field, shuffler: Shuffle
     ):
         one.report("visits", "home")
     (body,) = shuffler.bodies
-    found = read_header(body)
-    assert (found.digest.hex(), found.period) == (field.publication.digest, 2)
+    digest, period, _ = read_header(body)
+    assert (digest.hex(), period) == (field.publication.digest, 2)
     sent = messages(field, body)
     assert len(sent) == 2 and all(len(message) == 1 and message[0] < 5 for message in sent)
-    (record,) = (field.folder / "client").glob(f"{found.digest.hex()[:32]}-2.json")
+    (record,) = (field.folder / "client").glob(f"{digest.hex()[:32]}-2.json")
     assert json.loads(record.read_text())["state"] == "sent" and json.loads(record.read_text())["body"] == ""
     assert record.stat().st_mode & 0o077 == 0
 
@@ -189,7 +187,7 @@ def test_a_new_period_is_a_new_draw_and_an_old_report_is_given_up(field: Field, 
         later.report(field.envelope, "home")
     with pytest.raises(sdp.NotSentError, match="it is given up"):
         later.resend()  # the older one is too late already and is not sent; the shuffler does not want the other
-    assert [read_header(body).period for body in shuffler.bodies] == [2, 3, 3]
+    assert [read_header(body)[1] for body in shuffler.bodies] == [2, 3, 3]
     assert later.resend() == 0 and not later.report(field.envelope, "home")
     assert not list(Kept(field.folder / "client").unsent())
 
@@ -214,7 +212,7 @@ def test_the_law_is_that_of_the_plan(field: Field, shuffler: Shuffler) -> None:
             seen[place, message[0]] += 1
     share = np.array([0.5 + 0.5 / 5, *[0.5 / 5] * 4])
     assert (np.abs(seen - 80 * share) < 5 * np.sqrt(80 * share * (1 - share))).all()
-    assert len({read_header(body).period for body in shuffler.bodies}) == 1
+    assert len({read_header(body)[1] for body in shuffler.bodies}) == 1
     ids = {body[46:62] for body in shuffler.bodies}
     assert len(ids) == 80
 

@@ -17,17 +17,17 @@ from shuffledp.shuffler import sqlite
 from shuffledp.shuffler.postgres import PostgresStore
 from shuffledp.shuffler.sealing import Report
 from shuffledp.shuffler.sqlite import SqliteStore
-from shuffledp.shuffler.store import CLOSED, REPLAYED, STORED, Entry, SqlStore, StoreUnavailableError, table_of
+from shuffledp.shuffler.store import CLOSED, REPLAYED, STORED, Entry, Store, StoreUnavailableError, table_of
 
 pytestmark = pytest.mark.shuffler
 PLACE, OTHER = (bytes(range(32)), 7), (bytes(range(1, 33)), 7)
 
 
 @pytest.fixture
-def opened(address: str, tmp_path: Path) -> Iterator[Callable[..., SqlStore]]:
-    made: list[SqlStore] = []
+def opened(address: str, tmp_path: Path) -> Iterator[Callable[..., Store]]:
+    made: list[Store] = []
 
-    def make(owner: str = "one") -> SqlStore:
+    def make(owner: str = "one") -> Store:
         made.append(PostgresStore(address, owner) if address else SqliteStore(tmp_path / "store.sqlite", owner))
         return made[-1]
 
@@ -40,12 +40,12 @@ def some(number: int) -> list[Report]:
     return [Report(os.urandom(16), os.urandom(100)) for _ in range(number)]
 
 
-def everything(store: SqlStore, place: tuple[bytes, int]) -> list[bytes]:
+def everything(store: Store, place: tuple[bytes, int]) -> list[bytes]:
     raw = b"".join(store.messages(place))
     return sorted(raw[i : i + 100] for i in range(0, len(raw), 100))
 
 
-def test_a_report_is_kept_once(opened: Callable[..., SqlStore]) -> None:
+def test_a_report_is_kept_once(opened: Callable[..., Store]) -> None:
     store = opened()
     first, second = some(40), some(3)
     entries = [Entry(PLACE, first), Entry(PLACE, first[:5] + first[:5]), Entry(OTHER, second)]
@@ -73,7 +73,7 @@ def test_postgresql_takes_no_samples_of_reports(cluster: Cluster) -> None:
     store.shut()
 
 
-def test_a_request_is_let_in_once(opened: Callable[..., SqlStore]) -> None:
+def test_a_request_is_let_in_once(opened: Callable[..., Store]) -> None:
     store = opened()
     request = Entry(PLACE, some(1), (3, bytes(16)))
     assert store.add([request, request, request._replace(seen=(4, bytes(16)))], {}) == [STORED, REPLAYED, STORED]
@@ -85,7 +85,7 @@ def test_a_request_is_let_in_once(opened: Callable[..., SqlStore]) -> None:
     assert store.add([request._replace(seen=(4, bytes(16)))], {}) == [STORED]
 
 
-def test_a_period_closes_once_and_for_all(opened: Callable[..., SqlStore]) -> None:
+def test_a_period_closes_once_and_for_all(opened: Callable[..., Store]) -> None:
     store, other = opened("one"), opened("two")
     reports = some(5)
     store.add([Entry(PLACE, reports)], {})
@@ -113,7 +113,7 @@ def test_a_period_closes_once_and_for_all(opened: Callable[..., SqlStore]) -> No
     assert store.tidy()
 
 
-def test_a_transaction_is_whole_or_nothing(opened: Callable[..., SqlStore], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transaction_is_whole_or_nothing(opened: Callable[..., Store], monkeypatch: pytest.MonkeyPatch) -> None:
     store = opened()
     reports = some(3)
     real = store._insert_reports
@@ -130,7 +130,7 @@ def test_a_transaction_is_whole_or_nothing(opened: Callable[..., SqlStore], monk
     assert store.add([Entry(PLACE, reports, (1, bytes(16)))], {}) == [STORED]
 
 
-def test_front_ends_that_get_the_same_reports_do_not_block_each_other(opened: Callable[..., SqlStore]) -> None:
+def test_front_ends_that_get_the_same_reports_do_not_block_each_other(opened: Callable[..., Store]) -> None:
     """Each in another order, in groups, for periods that nobody opened yet: no deadlock, and each is counted once."""
     everyone = {place: some(60) for place in (PLACE, OTHER, (bytes(32), 0))}
     problems: list[BaseException] = []
@@ -165,7 +165,7 @@ def test_front_ends_that_get_the_same_reports_do_not_block_each_other(opened: Ca
     assert outcomes.count(REPLAYED) == 4 * 12 * 3 - 3
 
 
-def test_one_at_a_time_releases(opened: Callable[..., SqlStore], address: str) -> None:
+def test_one_at_a_time_releases(opened: Callable[..., Store], address: str) -> None:
     store, other = opened("one"), opened("two")
     with store.alone(PLACE) as mine, store.alone(OTHER) as second:
         assert mine and second

@@ -93,7 +93,7 @@ def test_the_example_of_rfc_9458() -> None:
     keys = {1: ohttp.private_key(X25519PrivateKey.from_private_bytes(GATEWAY))}
     number, opened, gateway = ohttp.decapsulate(sealed, keys)
     assert (number, opened) == (1, REQUEST)
-    assert gateway._secret == h("62d87a6ba569ee81014c2641f52bea36")
+    assert gateway._context.export(b"message/bhttp response", 16) == h("62d87a6ba569ee81014c2641f52bea36")
     assert bhttp.Response(status=200).encode() == RESPONSE
     assert gateway.seal_answer(RESPONSE, NONCE) == SEALED_RESPONSE
     assert client.open_answer(SEALED_RESPONSE) == RESPONSE

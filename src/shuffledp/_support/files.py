@@ -72,6 +72,24 @@ def writing_whole(path: str | os.PathLike[str], *, name: str = "path") -> Iterat
             left.unlink(missing_ok=True)
 
 
+def write_new(path: Path, content: bytes) -> None:
+    """Write a whole file that only its owner reads, or none; FileExistsError if the name is taken, by whomever."""
+    import secrets
+
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with open(part, "xb", opener=_private) as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        try:
+            os.link(part, path)  # unlike a renaming, refused if the name is taken
+        finally:
+            sync_folder(path.parent)  # also what another process has just linked
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def not_writable(name: str, path: str | os.PathLike[str], error: Exception) -> ParameterError:
     """The error for a file that cannot be written."""
     reason = getattr(error, "strerror", None) or str(error)

@@ -153,19 +153,14 @@ def status(folder: Path, as_json: bool) -> None:
     found: dict[str, Any] = {
         "keys": [{"number": key.number, "state": key.state} for key in Keys.load(home.ohttp).keys],
         "plans": [
-            {
-                "plan": p.digest,
-                "name": p.name,
-                "serial": p.serial,
-                "minimum": p.minimum,
-                "withdrawn": d in plans.withdrawn,
-            }
+            {"plan": p.digest, "name": p.name, "serial": p.serial, "minimum": p.minimum}
+            | {"withdrawn": d in plans.withdrawn}
             for d, p in plans.found.items()
         ],
         "problems": list(plans.problems),
         "periods": [
-            {"plan": h.place[0].hex(), "period": h.place[1], "state": h.state, "contributors": h.contributors}
-            | {"refused": h.refused}
+            {"plan": h.place[0].hex(), "period": h.place[1], "state": h.state}
+            | ({} if h.finished else {"contributors": h.contributors, "refused": h.refused})
             for h in held
         ],
     }
@@ -173,8 +168,9 @@ def status(folder: Path, as_json: bool) -> None:
         return print_json(found)
     for name in ("keys", "plans", "periods"):
         if found[name]:
-            heads = [head for head in found[name][0] if head != "refused"]
-            show_table(Table(tuple(Column(head=h, values=[str(one[h])[:24] for one in found[name]]) for h in heads)))
+            heads = [head for head in dict.fromkeys(h for one in found[name] for h in one) if head != "refused"]
+            rows = {head: [str(one.get(head, ""))[:24] for one in found[name]] for head in heads}
+            show_table(Table(tuple(Column(head=head, values=values) for head, values in rows.items())))
     say(*(f"refused {problem}" for problem in plans.problems))
 
 

@@ -75,11 +75,6 @@ def sentence(text: str) -> bytes:
     return json.dumps({"error": text}).encode()
 
 
-def refusal(error: RefusedError) -> Answer:
-    """The answer to what is refused."""
-    return error.status, JSON, sentence(str(error))
-
-
 _LABELS: Mapping[str, Iterable[str]] = {
     "requests_total": ("path", "status"),
     "refused_total": ("reason",),

@@ -24,7 +24,6 @@ class Plans:
 
     found: Mapping[bytes, Publication] = field(default_factory=dict)
     withdrawn: frozenset[bytes] = frozenset()
-    publications: Mapping[str, Any] = field(default_factory=dict)  # envelopes, by the digest
     withdrawals: tuple[Any, ...] = ()
     problems: tuple[str, ...] = ()  # one sentence for every file that was refused
 
@@ -32,6 +31,11 @@ class Plans:
         """The publication of a plan, and whether it was withdrawn."""
         publication = self.found.get(digest)
         return None if publication is None else (publication, digest in self.withdrawn)
+
+    @cached_property
+    def publications(self) -> dict[str, Any]:
+        """The envelopes of those in force, by the digest."""
+        return {p.digest: p.envelope for digest, p in self.found.items() if digest not in self.withdrawn}
 
     @cached_property
     def listed(self) -> bytes:
@@ -111,7 +115,7 @@ class Home:
     def plans(self) -> Plans:
         """All that is in the folder of plans and that a trusted publisher signed; the rest is named in ``problems``."""
         trusted = keys.trusted(self.publishers)
-        found: dict[str, tuple[Publication, Any]] = {}
+        found: dict[bytes, Publication] = {}
         withdrawals, problems = [], []
         for path in sorted(self.plans_folder.glob("*.json")):
             try:
@@ -120,26 +124,15 @@ class Home:
                     withdrawals.append((Withdrawal.read(envelope, trusted), envelope))
                     continue
                 new = Publication.read(envelope, trusted)
-                old = found.get(new.digest)
-                if old and _fixed(old[0]) != _fixed(new):
+                old = found.get(digest := bytes.fromhex(new.digest))
+                if old and _fixed(old) != _fixed(new):
                     raise ParameterError("a plan that is published again must keep its periods, minimum and analyst")
-                if not old or old[0].serial < new.serial:
-                    found[new.digest] = new, envelope
+                if not old or old.serial < new.serial:
+                    found[digest] = new
             except ShuffleDPError as error:
                 problems.append(f"{path.name}: {error}")
-        withdrawn = {
-            bytes.fromhex(p.digest)
-            for p, _ in found.values()
-            for w, _ in withdrawals
-            if w.name == p.name and w.serial >= p.serial
-        }
-        return Plans(
-            {bytes.fromhex(digest): p for digest, (p, _) in found.items()},
-            frozenset(withdrawn),
-            {digest: e for digest, (p, e) in found.items() if bytes.fromhex(digest) not in withdrawn},
-            tuple(e for _, e in withdrawals),
-            tuple(problems),
-        )
+        withdrawn = frozenset(digest for digest, p in found.items() if any(w.voids(p) for w, _ in withdrawals))
+        return Plans(found, withdrawn, tuple(e for _, e in withdrawals), tuple(problems))
 
 
 def _missing(path: Path) -> bool:

@@ -8,9 +8,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import ParameterError, ShuffleDPError
+from .publication import Publication
 from .sealing import read_header, unpack
 from .store import CLOSED, MALFORMED, REPLAYED, Entry, Place, Store, StoreUnavailableError
 
@@ -20,49 +21,9 @@ SKEW = 300
 _MOST_WAITING = 1 << 26
 #: Seconds in which requests gather for one transaction: a commit costs as much as many reports.
 _GATHERED = 0.003
-
-
-class Published(Protocol):
-    """What the service reads of a publication."""
-
-    @property
-    def digest(self) -> str:
-        """Of the plan, in hex."""
-
-    @property
-    def name(self) -> str:
-        """Of the question."""
-
-    @property
-    def serial(self) -> int:
-        """Of the publication; a withdrawal names the last that it voids."""
-
-    @property
-    def minimum(self) -> int:
-        """The least number of contributors of a batch."""
-
-    @property
-    def grace(self) -> int:
-        """Seconds after a period in which its reports still come in."""
-
-    @property
-    def expires(self) -> int:
-        """When nothing is let in any more."""
-
-    @property
-    def dispose(self) -> int:
-        """Seconds after a period after which too few reports are discarded."""
-
-    @property
-    def sealed_bytes(self) -> int:
-        """Bytes of a sealed message."""
-
-    @property
-    def slots(self) -> int:
-        """Sealed messages of a report."""
-
-    def window(self, period: int) -> tuple[int, int]:
-        """When a period begins and ends."""
+_LATE = 410, "late", "the period must not be over, got one that is; its report cannot be counted."
+Find = Callable[[bytes], tuple[Publication, bool] | None]
+Waiting = list[tuple[Entry, asyncio.Future[str]]]
 
 
 class Issuer(Protocol):
@@ -83,9 +44,7 @@ class RefusedError(ShuffleDPError):
         self.status, self.reason = status, reason
 
 
-def checked(
-    raw: bytes, find: Callable[[bytes], tuple[Published, bool] | None], now: float, refuse: Callable[[Place, str], None]
-) -> Entry:
+def checked(raw: bytes, find: Find, now: float, refuse: Callable[[Place, str], None]) -> Entry:
     """The reports of a body, where ``find`` gives the publication of a digest and whether it was withdrawn.
 
     ``refuse`` is told the place and reason of what is refused for a period that is known.
@@ -111,7 +70,7 @@ def checked(
     return Entry((digest, period), reports)
 
 
-def _in_time(publication: Published, period: int, withdrawn: bool, now: float) -> None:
+def _in_time(publication: Publication, period: int, withdrawn: bool, now: float) -> None:
     start, end = publication.window(period)
     if now < start - SKEW:
         raise RefusedError(425, "early", "the period must have begun, got a later one; check the clock, send it then.")
@@ -122,7 +81,7 @@ def _in_time(publication: Published, period: int, withdrawn: bool, now: float) -
     if start >= publication.expires or now >= publication.expires + publication.grace:
         raise RefusedError(410, "expired", "the plan must be in force, got one that has expired; fetch /plans again.")
     if now >= end + publication.grace:
-        raise RefusedError(410, "late", "the period must not be over, got one that is; its report cannot be counted.")
+        raise RefusedError(*_LATE)
 
 
 @dataclass
@@ -133,7 +92,7 @@ class Committer:
     metrics: Counter[tuple[str, ...]]
     failed: str = ""  # why the last transaction failed
     waiting: int = 0  # bytes of sealed messages that wait
-    _entries: list[tuple[Entry, asyncio.Future[str]]] = field(default_factory=list)
+    _entries: Waiting = field(default_factory=list)
     _refused: Counter[tuple[Place, str]] = field(default_factory=Counter)
     _wake: threading.Condition = field(default_factory=threading.Condition)
     _flush: bool = False
@@ -167,9 +126,7 @@ class Committer:
                 409, "replayed", "a request must be sealed anew, got one that came before; seal it again."
             )
         if outcome == CLOSED:
-            raise RefusedError(
-                410, "late", "the period must not be over, got one that is; its report cannot be counted."
-            )
+            raise RefusedError(*_LATE)
 
     def refuse(self, place: Place, reason: str) -> None:
         """Count what was refused, with the next transaction."""
@@ -197,12 +154,7 @@ class Committer:
                     return
             self._commit(taken, refused, loop)
 
-    def _commit(
-        self,
-        taken: list[tuple[Entry, asyncio.Future[str]]],
-        refused: Counter[tuple[Place, str]],
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
+    def _commit(self, taken: Waiting, refused: Counter[tuple[Place, str]], loop: asyncio.AbstractEventLoop) -> None:
         begun = time.perf_counter()
         outcomes: list[Any]
         try:
@@ -218,7 +170,7 @@ class Committer:
         loop.call_soon_threadsafe(_answer, taken, outcomes)
 
 
-def _answer(taken: list[tuple[Entry, asyncio.Future[str]]], outcomes: list[Any]) -> None:
+def _answer(taken: Waiting, outcomes: list[Any]) -> None:
     for (_, future), outcome in zip(taken, outcomes, strict=True):
         if future.cancelled():
             continue

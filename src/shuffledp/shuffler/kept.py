@@ -9,14 +9,13 @@ from __future__ import annotations
 import base64
 import json
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .._support.files import sync_folder, write_whole
+from .._support.files import write_new, write_whole
 from .._support.locking import alone_with
 from .._support.reading import Kind, mapping, read_json
 from ..errors import ParameterError, ShuffleDPError
@@ -90,19 +89,11 @@ class Kept:
     def create(self, record: Record) -> Record:
         """Keep a report durably, unless there is one of this plan and period; the one that is kept."""
         path = self._path(record.digest, record.period)
-        part = self.folder / f".{secrets.token_hex(8)}.part"
         try:
-            with open(part, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
-                stream.write(record.text().encode("ascii"))
-                stream.flush()
-                os.fsync(stream.fileno())
             with suppress(FileExistsError):
-                os.link(part, path)
-            sync_folder(self.folder)  # also what another process has just linked
+                write_new(path, record.text().encode("ascii"))
         except OSError as error:
             raise _no_state(self.folder, error) from None
-        finally:
-            part.unlink(missing_ok=True)
         return _read(path, record.digest)
 
     def settle(self, record: Record, state: str) -> None:

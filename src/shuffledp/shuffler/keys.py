@@ -10,9 +10,7 @@ import base64
 import binascii
 import hashlib
 import os
-import secrets
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from .._support.files import not_writable, sync_folder, write_whole
+from .._support.files import not_writable, write_new, write_whole
 from .._support.reading import Kind, read_text
 from ..errors import ParameterError
 
@@ -88,29 +86,16 @@ def generate(folder: str | os.PathLike[str], name: str) -> Path:
     if path.exists() and not public_path.exists():  # an earlier call was interrupted
         made = _private(path, name)
     else:
-        _write_new(path, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        raw = made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_new(path, raw)
+        except OSError as error:
+            if isinstance(error, FileExistsError) and os.path.lexists(path):
+                raise ParameterError(f"key must be a new file, got {str(path)!r}; move that one away first.") from None
+            raise not_writable("key", path, error) from None
     write_whole(public_path, line(made.public_key()), name="key")
     return path
-
-
-def _write_new(path: Path, raw: bytes) -> None:
-    """A whole file that only its owner reads, or none; never in place of another."""
-    part = path.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with open(part, "xb", opener=lambda at, flags: os.open(at, flags, 0o600)) as stream:
-            stream.write(raw)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.link(part, path)  # unlike a renaming, refused if the name is taken
-        sync_folder(path.parent)
-    except OSError as error:
-        if isinstance(error, FileExistsError) and os.path.lexists(path):
-            raise ParameterError(f"key must be a new file, got {str(path)!r}; move that one away first.") from None
-        raise not_writable("key", path, error) from None
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 def _private(path: str | os.PathLike[str], name: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import Any, NoReturn
 
 from cryptography.exceptions import InvalidTag
@@ -81,15 +81,9 @@ class Exchange:
     enc: bytes
     _context: Any
 
-    @cached_property
-    def _secret(self) -> bytes:
-        secret: bytes = self._context.export(b"message/bhttp response", _NONCE)
-        return secret
-
     def _cipher(self, nonce: bytes) -> tuple[AESGCM, bytes]:
-        key, iv = (
-            HKDF(SHA256(), n, self.enc + nonce, of).derive(self._secret) for n, of in ((16, b"key"), (12, b"nonce"))
-        )
+        secret = self._context.export(b"message/bhttp response", _NONCE)
+        key, iv = (HKDF(SHA256(), n, self.enc + nonce, of).derive(secret) for n, of in ((16, b"key"), (12, b"nonce")))
         return AESGCM(key), iv
 
     def seal_answer(self, answer: bytes, nonce: bytes | None = None) -> bytes:
@@ -161,17 +155,10 @@ def _hpke() -> Any:
     return require("pyhpke", extra="shuffler", purpose="Oblivious HTTP")
 
 
+@cache
 def _suite() -> Any:
-    global _made
-    if _made is None:
-        hpke = _hpke()
-        _made = hpke.CipherSuite.new(
-            hpke.KEMId.DHKEM_X25519_HKDF_SHA256, hpke.KDFId.HKDF_SHA256, hpke.AEADId.AES128_GCM
-        )
-    return _made
-
-
-_made: Any = None
+    hpke = _hpke()
+    return hpke.CipherSuite.new(hpke.KEMId.DHKEM_X25519_HKDF_SHA256, hpke.KDFId.HKDF_SHA256, hpke.AEADId.AES128_GCM)
 
 
 def _refuse_keys() -> NoReturn:

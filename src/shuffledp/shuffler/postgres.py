@@ -10,7 +10,7 @@ from typing import Any
 
 from .._support.optional import require
 from .sealing import Report
-from .store import Entry, Place, Run, SqlStore, StoreUnavailableError, table_of
+from .store import Entry, Place, Run, Store, StoreUnavailableError, table_of
 
 _ROWS = 10_000
 #: How often a transaction that got in the way of another is tried again.
@@ -28,10 +28,10 @@ class _AgainError(StoreUnavailableError):
     """The transaction got in the way of another, and may be tried again."""
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(Store):
     """A table per period, dropped at release; until then the order of its rows on disk is that of transactions."""
 
-    BYTES, SHARED = "BYTEA", "FOR SHARE"
+    BYTES, SHARED, LOCK = "BYTEA", "FOR SHARE", f"SELECT pg_advisory_xact_lock({_TABLES:d})"
     PASSING = "WITH (autovacuum_enabled = off)"  # else pg_statistic keeps some ids and messages beyond the table
 
     def __init__(self, address: str, owner: str) -> None:
@@ -71,9 +71,6 @@ class PostgresStore(SqlStore):
 
             with connection.transaction():
                 yield run
-
-    def _one_at_a_time(self, run: Run) -> None:
-        run("SELECT pg_advisory_xact_lock(?)", (_TABLES,))
 
     def add(self, entries: Sequence[Entry], refused: Mapping[tuple[Place, str], int]) -> list[str]:
         """As the contract says; what got in the way of another front end is tried again."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
@@ -130,15 +130,8 @@ def _seconds(name: str, value: object, *, low: int = 0, hint: str = "it counts s
 
 def withdraw(publication: Publication, key: Ed25519PrivateKey, *, reason: str = "") -> dict[str, Any]:
     """The signed withdrawal of a publication, and of all of its name with this serial or a smaller one."""
-    payload = {
-        "format": "shuffledp withdrawal",
-        "version": VERSION,
-        "digest": publication.digest,
-        "name": publication.name,
-        "serial": publication.serial,
-        "reason": reason,
-    }
-    return signed.sign(WITHDRAWAL, payload, key)
+    what = {"digest": publication.digest, "name": publication.name, "serial": publication.serial, "reason": reason}
+    return signed.sign(WITHDRAWAL, {"format": "shuffledp withdrawal", "version": VERSION, **what}, key)
 
 
 @dataclass(frozen=True)
@@ -158,12 +151,6 @@ class Withdrawal:
     def voids(self, publication: Publication) -> bool:
         """Whether it withdraws this one."""
         return self.name == publication.name and publication.serial <= self.serial
-
-
-def read_withdrawal(envelope: object, trusted: Mapping[str, Ed25519PublicKey]) -> tuple[str, int]:
-    """The name, and the greatest serial that is void."""
-    found = Withdrawal.read(envelope, trusted)
-    return found.name, found.serial
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +193,17 @@ class Publication:
         mapping("portable of the publication", given["portable"], needed=_PORTABLE)
         mapping("guarantee of the publication", given["guarantee"], needed=("epsilon", "delta", "local_epsilon"))
         analyst = mapping("analyst of the publication", given["analyst"], needed=["sealing"])["sealing"]
-        least = {"minimum": 1, "length": 1, "serial": 0, "starts": 0, "grace": 0, "expires": 1, "dispose": 0}
+        plan = given["plan"] if isinstance(given["plan"], dict) else {}
+        fewest = plan.get("minimum_batch") or plan.get("users")  # for fewer, its guarantee does not hold
+        least = {
+            "minimum": fewest if type(fewest) is int else 1,
+            "length": 1,
+            "serial": 0,
+            "starts": 0,
+            "grace": 0,
+            "expires": 1,
+            "dispose": 0,
+        }
         whole = {key: check.whole(f"{key} of the publication", given[key], low=low) for key, low in least.items()}
         for key in ("slots", "message_bytes", "reports_per_user"):
             check.whole(f"{key} of the publication", given["portable"][key], low=1)
@@ -246,13 +243,9 @@ class Publication:
     def period_at(self, now: float) -> int:
         """The period of this time; refused before the publication starts and once it has expired."""
         if now < self.starts:
-            raise ParameterError(
-                f"publication {self.name!r:.60} must have started, got one that has not; check the clock."
-            )
+            self._refuse("have started, got one that has not; check the clock.")
         if now >= self.expires:
-            raise ParameterError(
-                f"publication {self.name!r:.60} must not have expired, got one that has; fetch a new one."
-            )
+            self._refuse("not have expired, got one that has; fetch a new one.")
         return int(now - self.starts) // self.length
 
     def current(self, now: float, *, newest: int = 0, withdrawn: int = -1) -> int:
@@ -261,15 +254,13 @@ class Publication:
         newest, withdrawn : the greatest serial of this name that was seen, and that was withdrawn
         """
         if self.serial <= withdrawn:
-            raise ParameterError(
-                f"publication {self.name!r:.60} must not be withdrawn, got serial {self.serial}, which is; wait for "
-                "a new one."
-            )
+            self._refuse(f"not be withdrawn, got serial {self.serial}, which is; wait for a new one.")
         if self.serial < newest:
-            raise ParameterError(
-                f"publication {self.name!r:.60} must be the newest, serial {newest}, got {self.serial}; fetch it."
-            )
+            self._refuse(f"be the newest, serial {newest}, got {self.serial}; fetch it.")
         return self.period_at(now)
+
+    def _refuse(self, must: str) -> NoReturn:
+        raise ParameterError(f"publication {self.name!r:.60} must {must}")
 
     def verify(self) -> None:
         """Compute law and guarantee again from the plan, and refuse others: for who publishes or collects."""

@@ -23,7 +23,7 @@ from .._support.optional import require
 from ..errors import ShuffleDPError
 from ..protocol.scattered import FILES, Scattered, permuted
 from ..randomness.sampling import source
-from .intake import Published
+from .publication import Publication
 from .store import CLOSING, DISCARDED, OPEN, READY, RELEASED, Held, Store
 
 #: Bytes of messages that are permuted in memory; more go through private files, in the directory that is hidden.
@@ -32,7 +32,7 @@ _ROWS = 1_000_000
 Sign = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def due(held: Held, publication: Published, *, withdrawn: bool, now: float) -> str | None:
+def due(held: Held, publication: Publication, *, withdrawn: bool, now: float) -> str | None:
     """What is to be done with a period now: it is to be released, to be discarded, or (None) it waits."""
     if held.state in (CLOSING, READY):
         return DISCARDED if withdrawn and held.state == CLOSING else RELEASED
@@ -48,7 +48,7 @@ def due(held: Held, publication: Published, *, withdrawn: bool, now: float) -> s
     return DISCARDED if now >= end + max(publication.dispose, publication.grace) else None
 
 
-def release(store: Store, held: Held, publication: Published, *, outbox: Path, owner: str, sign: Sign) -> Path | None:
+def release(store: Store, held: Held, publication: Publication, *, outbox: Path, owner: str, sign: Sign) -> Path | None:
     """Write a batch and erase its reports; None if another shuffler has it in hand."""
     final, hidden = _places(outbox, held)
     with alone_in(outbox), store.alone(held.place) as alone:
@@ -79,7 +79,7 @@ def release(store: Store, held: Held, publication: Published, *, outbox: Path, o
 
 def sweep(held: Held, *, outbox: Path, owner: str) -> None:
     """Throw away what was written of a batch that another shuffler has taken over, or that is not to leave any more."""
-    if held.state in (RELEASED, DISCARDED) or (held.state == READY and held.owner != owner):
+    if held.finished or (held.state == READY and held.owner != owner):
         shutil.rmtree(_places(outbox, held)[1], ignore_errors=True)
 
 
@@ -114,7 +114,7 @@ def shuffled(pieces: Iterable[bytes], size: int, folder: Path) -> Iterator[bytea
             far.remove()
 
 
-def _write(store: Store, held: Held, publication: Published, folder: Path, sign: Sign) -> None:
+def _write(store: Store, held: Held, publication: Publication, folder: Path, sign: Sign) -> None:
     folder.mkdir(mode=0o700)
     size, period = publication.sealed_bytes, held.place[1]
     files = list(_parts(shuffled(store.messages(held.place), size, folder), size, folder))

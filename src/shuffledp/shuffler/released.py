@@ -112,7 +112,9 @@ class Released:
             with opened(path, _PART) as stream:
                 for piece in iter(partial(stream.read, 2**20), b""):
                     found.update(piece)
-            if found.hexdigest() != part["sha256"]:
+            # a file that is smaller than its messages would be unpacked to more than there is room for
+            fewest = part["messages"] * self.manifest["sealed_bytes"]
+            if found.hexdigest() != part["sha256"] or path.stat().st_size < fewest:
                 raise ParameterError(
                     f"{part['name']} must have the bytes that the shuffler signed, got others; fetch the folder again."
                 )

@@ -7,8 +7,9 @@ a message and 0 for a blank, and as many bytes as every message of the plan has,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from cryptography.exceptions import InvalidTag
@@ -75,14 +76,6 @@ class Report(NamedTuple):
     sealed: bytes
 
 
-class Body(NamedTuple):
-    """What is known of a body without its plan."""
-
-    digest: bytes
-    period: int
-    reports: int
-
-
 def pack(digest: bytes, period: int, reports: Sequence[Report]) -> bytes:
     """Reports of one plan and period as a request body.
 
@@ -92,26 +85,20 @@ def pack(digest: bytes, period: int, reports: Sequence[Report]) -> bytes:
     >>> read_header(body)[1:], unpack(body, report_bytes=50)[0].id == bytes(16)
     ((3, 1), True)
     """
-    return b"".join(_parts(digest, period, reports))
+    return b"".join([_MAGIC, digest, period.to_bytes(8), len(reports).to_bytes(2), *chain(*reports)])
 
 
-def _parts(digest: bytes, period: int, reports: Sequence[Report]) -> Iterable[bytes]:
-    yield _MAGIC + digest + period.to_bytes(8) + len(reports).to_bytes(2)
-    for report in reports:
-        yield from report
-
-
-def read_header(raw: bytes) -> Body:
-    """Plan, period and number of reports of a body."""
+def read_header(raw: bytes) -> tuple[bytes, int, int]:
+    """What is known of a body without its plan: the digest of that, the period, and the number of reports."""
     if len(raw) < HEADER_BYTES or raw[:4] != _MAGIC:
         _refuse()
-    return Body(raw[4:36], int.from_bytes(raw[36:44]), int.from_bytes(raw[44:46]))
+    return raw[4:36], int.from_bytes(raw[36:44]), int.from_bytes(raw[44:46])
 
 
 def unpack(raw: bytes, *, report_bytes: int) -> list[Report]:
     """The reports of a body, where those of the plan have ``report_bytes`` bytes beside their id."""
     step = ID_BYTES + report_bytes
-    count = read_header(raw).reports
+    count = read_header(raw)[2]
     if not count or len(raw) != HEADER_BYTES + count * step:
         _refuse()
     return [

@@ -25,7 +25,7 @@ from ..randomness.program import draw_rows, encoded_bytes
 from . import bhttp, ohttp
 from .kept import Kept, Record
 from .keys import trusted
-from .publication import Publication, read_withdrawal
+from .publication import Publication, Withdrawal
 from .sealing import ID_BYTES, MEDIA_TYPE, Report, pack, seal
 
 _PLANS = Kind("the list of plans", 2**27, "check the address of the service", "service")
@@ -106,9 +106,9 @@ class Sender:
             raise NotSentError(f"{self._mirror}/plans must be a list of plans, got something else; check it.") from None
         for envelope in withdrawals:
             with suppress(ParameterError):  # of another publisher
-                name, serial = read_withdrawal(envelope, self._publishers)
-                with self._kept.known(name) as known:
-                    known["withdrawn"] = max(known["withdrawn"], serial)
+                void = Withdrawal.read(envelope, self._publishers)
+                with self._kept.known(void.name) as known:
+                    known["withdrawn"] = max(known["withdrawn"], void.serial)
         newest: dict[str, Publication] = {}
         self.refused = []
         for envelope in publications:
@@ -208,13 +208,8 @@ class Sender:
         """Status and content of the shuffler's answer."""
         if self._plain:
             return self._post(body, MEDIA_TYPE)
-        inner = bhttp.Request(
-            method="POST",
-            authority=urlsplit(self._service).netloc,
-            path="/reports",
-            fields=((b"content-type", MEDIA_TYPE.encode("ascii")),),
-            content=body,
-        ).encode()
+        host, fields = urlsplit(self._service).netloc, ((b"content-type", MEDIA_TYPE.encode("ascii")),)
+        inner = bhttp.Request("POST", "/reports", authority=host, fields=fields, content=body).encode()
         for _ in range(2):
             try:
                 config = ohttp.decode_configs(self._get("/ohttp-keys", _MOST_ANSWER))[0]

@@ -20,30 +20,14 @@ from .._support import validation as check
 from .._support.optional import require
 from .._support.sockets import listening
 from ..errors import ParameterError
-from . import bhttp, ohttp
-from .answers import (
-    JSON,
-    PATIENCE,
-    RETRY,
-    Answer,
-    GoneError,
-    Receive,
-    Scope,
-    Send,
-    body,
-    metric,
-    need_type,
-    padded,
-    refusal,
-    sentence,
-    too_large,
-)
+from . import answers, bhttp, ohttp
+from .answers import JSON, Answer, GoneError, Receive, Scope, Send, sentence
 from .home import Home, Plans
 from .intake import Committer, Issuer, RefusedError, checked
 from .ohttp_keys import Keys
 from .release import due, release, sweep
 from .sealing import MEDIA_TYPE, MOST_BYTES
-from .store import CLOSING, OPEN, READY, RELEASED, Held, StoreUnavailableError
+from .store import RELEASED, Held, StoreUnavailableError
 
 #: Seconds between two looks at keys, plans and periods.
 _TICK = 1.0
@@ -117,7 +101,7 @@ class Service:
             return
         except RefusedError as error:
             self.metrics["refused_total", error.reason] += 1
-            status, kind, content = refusal(error)
+            status, kind, content = error.status, JSON, sentence(str(error))
         except StoreUnavailableError as error:
             status, kind, content = 503, JSON, sentence(str(error))
         except Exception as error:
@@ -130,7 +114,7 @@ class Service:
         elif any(name == b"origin" for name, _ in scope["headers"]):  # every header costs
             headers += _CORS
         if status == 503:
-            headers.append((b"retry-after", b"%d" % RETRY))
+            headers.append((b"retry-after", b"%d" % answers.RETRY))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if method == "HEAD" else content})
 
@@ -158,8 +142,8 @@ class Service:
         return 503 if reason else 200, JSON, json.dumps(said).encode()
 
     async def _ohttp(self, scope: Scope, receive: Receive) -> Answer:
-        need_type(dict(scope["headers"]).get(b"content-type", b""), ohttp.REQUEST)
-        raw = await body(scope, receive, MOST_BYTES + _AROUND)
+        answers.need_type(dict(scope["headers"]).get(b"content-type", b""), ohttp.REQUEST)
+        raw = await answers.body(scope, receive, MOST_BYTES + _AROUND)
         keys = self._keys
         try:
             id, inner, exchange = ohttp.decapsulate(raw, keys.opening)
@@ -175,10 +159,10 @@ class Service:
             if error.status == 409:
                 raise  # whoever sends the same again gets no answer to read
             self.metrics["refused_total", error.reason] += 1
-            status, kind, content = refusal(error)
+            status, kind, content = error.status, JSON, sentence(str(error))
         except StoreUnavailableError as error:
             status, kind, content = 503, JSON, sentence(str(error))
-        return 200, _SEALED, exchange.seal_answer(padded(status, kind, content))
+        return 200, _SEALED, exchange.seal_answer(answers.padded(status, kind, content))
 
     async def _inner(self, raw: bytes, seen: tuple[int, bytes]) -> Answer:
         try:
@@ -188,17 +172,17 @@ class Service:
         if not isinstance(request, bhttp.Request) or (request.method, request.path) != ("POST", "/reports"):
             raise RefusedError(404, "path", "the request must be POST /reports, got another.")
         fields = dict(request.fields)
-        need_type(fields.get(b"content-type", b""), MEDIA_TYPE)
+        answers.need_type(fields.get(b"content-type", b""), MEDIA_TYPE)
         return await self._take(request.content, seen, fields.get(b"authorization", b""))
 
     async def _reports(self, scope: Scope, receive: Receive) -> Answer:
         fields = dict(scope["headers"])
-        need_type(fields.get(b"content-type", b""), MEDIA_TYPE)
-        return await self._take(await body(scope, receive, MOST_BYTES), None, fields.get(b"authorization", b""))
+        answers.need_type(fields.get(b"content-type", b""), MEDIA_TYPE)
+        return await self._take(await answers.body(scope, receive, MOST_BYTES), None, fields.get(b"authorization", b""))
 
     async def _take(self, raw: bytes, seen: tuple[int, bytes] | None, token: bytes) -> Answer:
         if len(raw) > MOST_BYTES:
-            raise too_large()
+            raise answers.too_large()
         entry = checked(raw, self._plans.find, self._clock(), self._committer.refuse)
         if self._issuer and not self._issuer.admits(token, entry.place):
             self._committer.refuse(entry.place, "token")
@@ -210,7 +194,7 @@ class Service:
     def _told(self) -> Answer:
         over = 0  # how long the period that is over for longest has waited for its release
         lines = [(f"shuffledp_shuffler_{name[0]}", name[1:], n) for name, n in sorted(dict(self.metrics).items())]
-        for held in (one for one in self._held if one.state in (OPEN, CLOSING, READY)):
+        for held in (one for one in self._held if not one.finished):
             labels = (held.place[0].hex()[:12], str(held.place[1]), held.state)
             lines.append(("shuffledp_shuffler_contributors", labels, held.contributors))
             if found := self._plans.find(held.place[0]):
@@ -218,7 +202,7 @@ class Service:
         gauges = {"overdue_seconds": over, "waiting_bytes": self._committer.waiting}
         gauges["store_up"] = int(not self._committer.failed)
         lines += [(f"shuffledp_shuffler_{name}", (), number) for name, number in gauges.items()]
-        return 200, b"text/plain; version=0.0.4", "".join(metric(*line) for line in lines).encode()
+        return 200, b"text/plain; version=0.0.4", "".join(answers.metric(*line) for line in lines).encode()
 
     _posts: Mapping[str, Any] = {"/ohttp": _ohttp, "/reports": _reports}
     _gets: Mapping[str, Callable[[Service], Answer]] = {
@@ -238,9 +222,8 @@ class Service:
                 self.release_due()
                 reason = ""
             except Exception as error:  # whatever it is, the next look may go well
-                reason = (
-                    f"{type(error).__name__}: {error.reason if isinstance(error, StoreUnavailableError) else error}"
-                )
+                why = error.reason if isinstance(error, StoreUnavailableError) else error
+                reason = f"{type(error).__name__}: {why}"
             said = reason or self._committer.failed
             if said != self._told_failure:
                 log("failure" if said else "recovered", **({"reason": said} if said else {}))
@@ -306,12 +289,9 @@ def serve(service: Service, *, host: str = "127.0.0.1", port: int = 8080, ready:
         lifespan="on",
         log_config=None,
         log_level="critical",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
+        **dict.fromkeys(("access_log", "server_header", "date_header", "proxy_headers"), False),
         limit_concurrency=_MOST_CONNECTIONS,
-        timeout_graceful_shutdown=PATIENCE,
+        timeout_graceful_shutdown=answers.PATIENCE,
     )
     shown = f"[{host}]" if ":" in host else host
     ready(f"http://{shown}:{socket.getsockname()[1]}")

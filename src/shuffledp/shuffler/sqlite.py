@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .sealing import Report
-from .store import DISCARDED, RELEASED, Place, Run, SqlStore, StoreUnavailableError, table_of
+from .store import DISCARDED, RELEASED, Place, Run, Store, StoreUnavailableError, table_of
 
 #: Rows of one statement: between two of them this thread gets in the way of the one that answers.
 _AT_ONCE = 500
@@ -28,7 +28,7 @@ _SETTINGS = (
 )
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(Store):
     """Tables WITHOUT ROWID: rows lie in the order of their random ids, and no number tells which came first."""
 
     TABLE = PASSING = "WITHOUT ROWID"

@@ -54,57 +54,20 @@ class Held(NamedTuple):
     contributors: int
     refused: dict[str, int]
 
+    @property
+    def finished(self) -> bool:
+        """Whether it was released or discarded: then nothing is counted any more."""
+        return self.state in (RELEASED, DISCARDED)
+
 
 class Store(ABC):
-    """The contract; everything that returns is durable."""
-
-    @abstractmethod
-    def add(self, entries: Sequence[Entry], refused: Mapping[tuple[Place, str], int]) -> list[str]:
-        """Keep the reports of all entries in one transaction, and count what was refused elsewhere, by reason."""
-
-    @abstractmethod
-    def held(self) -> list[Held]:
-        """All periods that were ever open."""
-
-    @abstractmethod
-    def close(self, place: Place) -> Held:
-        """Let nothing in any more, name the batch and take it over; the second time, only take it over."""
-
-    @abstractmethod
-    def messages(self, place: Place) -> Iterator[bytes]:
-        """The sealed slots of all reports, in no order that means anything, many in a piece."""
-
-    @abstractmethod
-    def ready(self, place: Place) -> None:
-        """The batch is whole; fails if another has taken it over."""
-
-    @abstractmethod
-    def finish(self, place: Place, state: str) -> None:
-        """Released or discarded: the reports are not needed any more; :meth:`tidy` erases what is left of them."""
-
-    @abstractmethod
-    def forget(self, keys: Iterable[int]) -> None:
-        """Drop what was seen under other keys than these: their requests are not opened any more."""
-
-    @abstractmethod
-    def shut(self) -> None:
-        """Close what is open, once no thread uses it any more."""
-
-    def alone(self, place: Place) -> AbstractContextManager[bool]:
-        """Whether nobody else, on another machine, is releasing this period; for as long as the block runs."""
-        return nullcontext(True)
-
-    def tidy(self) -> bool:
-        """Erase what is finished; False if others who read it did not let us, so that it is to be tried again."""
-        return True
-
-
-class SqlStore(Store):
-    """The statements; a database adds its connections, types and fast inserts."""
+    """The statements; a database adds its connections, types and fast inserts.  Everything that returns is durable."""
 
     #: The type of bytes, what locks a row against a change of it, and what follows the columns of a table that stays,
     #: and of one of reports or requests.
     BYTES, SHARED, TABLE, PASSING = "BLOB", "", "", ""
+    #: What makes others wait who make tables, to the end of a transaction.
+    LOCK = ""
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
@@ -130,7 +93,7 @@ class SqlStore(Store):
         return False
 
     def shut(self) -> None:
-        """As the contract says."""
+        """Close what is open, once no thread uses it any more."""
         while self._connections:
             self._connections.pop().close()
 
@@ -146,6 +109,18 @@ class SqlStore(Store):
     def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
         """Insert those that are new, and name them."""
 
+    @abstractmethod
+    def messages(self, place: Place) -> Iterator[bytes]:
+        """The sealed slots of all reports, in no order that means anything, many in a piece."""
+
+    def alone(self, place: Place) -> AbstractContextManager[bool]:
+        """Whether nobody else, on another machine, is releasing this period; for as long as the block runs."""
+        return nullcontext(True)
+
+    def tidy(self) -> bool:
+        """Erase what is finished; False if others who read it did not let us, so that it is to be tried again."""
+        return True
+
     def _prepare(self) -> None:
         columns = {
             "periods": "{k}, state TEXT NOT NULL, batch TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (plan, period)",
@@ -160,9 +135,11 @@ class SqlStore(Store):
 
     def _one_at_a_time(self, run: Run) -> None:
         """Wait for others who make tables."""
+        if self.LOCK:
+            run(self.LOCK)
 
     def add(self, entries: Sequence[Entry], refused: Mapping[tuple[Place, str], int]) -> list[str]:
-        """As the contract says."""
+        """Keep the reports of all entries in one transaction, and count what was refused elsewhere, by reason."""
         with self.transaction() as run:
             return self._add(run, entries, Counter(refused))
 
@@ -221,7 +198,7 @@ class SqlStore(Store):
         return found[0] if found else None
 
     def held(self) -> list[Held]:
-        """As the contract says."""
+        """All periods that were ever open."""
         with self.transaction() as run:
             periods = run("SELECT plan, period, state, batch, owner FROM periods ORDER BY plan, period").fetchall()
             counts = run("SELECT plan, period, what, SUM(n) FROM counts GROUP BY plan, period, what").fetchall()
@@ -236,7 +213,7 @@ class SqlStore(Store):
         ]
 
     def close(self, place: Place) -> Held:
-        """As the contract says."""
+        """Let nothing in any more, name the batch and take it over; the second time, only take it over."""
         with self.transaction() as run:
             ask = " WHERE plan = ? AND period = ? AND state = ?"
             fresh = (CLOSING, secrets.token_hex(16), self._owner)
@@ -245,11 +222,11 @@ class SqlStore(Store):
         return next(one for one in self.held() if one.place == place)
 
     def ready(self, place: Place) -> None:
-        """As the contract says."""
+        """The batch is whole; fails if another has taken it over."""
         self._move(place, READY, "state = 'closing' AND owner = ?", self._owner)
 
     def finish(self, place: Place, state: str) -> None:
-        """As the contract says."""
+        """Released or discarded: the reports are not needed any more; :meth:`tidy` erases what is left of them."""
         self._move(place, state, "state NOT IN ('released', 'discarded')", drop=True)
 
     def _move(self, place: Place, state: str, only: str, *more: str, drop: bool = False) -> None:
@@ -267,7 +244,7 @@ class SqlStore(Store):
         run(f"DROP TABLE {table}")
 
     def forget(self, keys: Iterable[int]) -> None:
-        """As the contract says."""
+        """Drop what was seen under other keys than these: their requests are not opened any more."""
         kept = set(keys)
         with self.transaction() as run:
             for (key,) in run("SELECT number FROM keys ORDER BY number").fetchall():
