@@ -145,7 +145,7 @@ def test_the_same_answer_is_never_worse_than_a_pair() -> None:
 
 
 def test_large_sets_are_grouped_on_the_safe_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    def found(s: int, d: int = 1000, bound: str = "auto") -> sdp.Guarantee:
+    def found(s: int, d: int = 1000, bound: str = "blanket") -> sdp.Guarantee:
         return sdp.amplify(SamplingRappor(eps0=2.0, d=d, s=s), n=10**4, delta=1e-6, bound=bound)
 
     exact, after = found(30), found(31)  # the numbers of ones of 31 items go to the grid
