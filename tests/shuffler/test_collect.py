@@ -136,13 +136,14 @@ def test_worker_processes_count_the_same(field: Field, monkeypatch: pytest.Monke
     assert first.estimate().value == pytest.approx(second.estimate().value)
 
 
-def test_the_law_of_the_clients_is_charged_for_all_who_were_reached(tmp_path: Path) -> None:
-    """Of a Poisson number of messages, some do not fit the slots; the plan asks 40 users, and 60 come."""
+@pytest.mark.parametrize("came", [60, 300])
+def test_the_law_of_the_clients_is_charged_for_all_who_were_reached(tmp_path: Path, came: int) -> None:
+    """Of a Poisson number of messages, some do not fit the slots; the plan asks 40 users, and more come."""
     plan = replace(plan_of("pure-dump:poisson=2", users=40), users=40)
     field = Field.make(tmp_path, plan)
-    _, _, collector = collected(field, field.release(field.reports(VALUES[:60])))
+    _, _, collector = collected(field, field.release(field.reports(VALUES[:came])))
     made, found = field.publication.portable, collector.plan
-    left = plan.delta - charge(plan, made, users=60, epsilon=found.epsilon)
+    left = plan.delta - charge(plan, made, users=came, epsilon=found.epsilon)
     assert found.epsilon >= sdp.amplify(plan.query.randomizer, n=40, delta=left).epsilon > plan.epsilon
     assert found.epsilon >= field.publication.guarantee["epsilon"]
     assert sdp.round_up(found.epsilon) in str(collector.statement())

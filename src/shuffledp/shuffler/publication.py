@@ -28,8 +28,8 @@ from .keys import base64url, unbase64url
 
 CONTEXT, WITHDRAWAL = "shuffledp publication 1", "shuffledp withdrawal 1"
 VERSION = 1
-#: The share of delta that the rounding of laws and full slots may take.
-_SHARE = 0.01
+#: The share of delta that the rounding of laws and full slots may take, as planned and where more users came than that.
+_SHARE, _SHARE_OF_MORE = 0.01, 0.5
 #: Times are whole seconds up to this.
 _LAST = 2**42
 _KEYS = (
@@ -106,15 +106,15 @@ def guarantee_of(plan: Plan, made: Mapping[str, Any], *, users: int = 0) -> dict
     """At the plan's delta, of which the distance of the laws takes some, at an eps that is not below the result."""
     from ..accounting.amplification import amplify
 
-    m, rows = plan.query.randomizer, plan.reports_per_user
+    m, rows, share = plan.query.randomizer, plan.reports_per_user, _SHARE_OF_MORE if users > plan.users else _SHARE
     epsilon = least = float(round_up(plan.epsilon))
     if not math.isfinite(epsilon):
         raise ParameterError("a plan must have a finite eps to be published, got inf; raise users or delta.")
     while True:
         spent = charge(plan, made, users=max(plan.users, users), epsilon=epsilon)
-        if spent > _SHARE * plan.delta:
+        if spent > share * plan.delta:
             raise ParameterError(
-                f"the laws that clients run must cost at most {_SHARE:.0%} of delta, got {spent:.3g} of "
+                f"the laws that clients run must cost at most {share:.0%} of delta, got {spent:.3g} of "
                 f"{plan.delta:g}; raise delta or ask fewer users."
             )
         left = math.nextafter(plan.delta - spent, 0.0)
