@@ -160,7 +160,7 @@ def test_large_sets_are_grouped_on_the_safe_side(monkeypatch: pytest.MonkeyPatch
         assert grid == [0, 30] or coarse.epsilon <= 1.2 * exact.epsilon
     monkeypatch.undo()
     for m, bound in (
-        (SamplingRappor(eps0=2.0, d=10**6, s=300), "variation-ratio"),
+        (SamplingRappor(eps0=2.0, d=10**6, s=300), "blanket"),
         (SamplingRappor(eps0=2.0, d=50, s=30), "swap"),
     ):
         known = sdp.amplify(m, n=10**4, delta=1e-6)  # of many or crowded items little is known
