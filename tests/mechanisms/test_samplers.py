@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -16,7 +20,7 @@ from shuffledp.mechanisms.numeric import discrete_laplace as noise
 from shuffledp.mechanisms.numeric import sphere
 from shuffledp.mechanisms.sets import circle
 from shuffledp.mechanisms.sets.drawing import _chosen, by_members
-from shuffledp.randomness.sampling import Keystream, Seeded
+from shuffledp.randomness.sampling import Keystream, Seeded, bernoulli
 
 
 def seeded(seed: int = 0) -> Seeded:
@@ -292,3 +296,38 @@ def test_the_rarest_answer_can_be_given(spec: str) -> None:
     )
     turns = [some for some in itertools.product((0, 1), repeat=8) if any(some)]
     assert any(m._randomize(np.array([value]), Smallest(some))[0] == rare for some in turns)
+
+
+RARE = [
+    ("grr:eps0={},d=7", [0], lambda m, e: 7 / (e + 6)),
+    ("hadamard:eps0={},d=20", [0], lambda m, e: m.outputs / (m.block // 2 * (e - 1) + m.outputs)),
+    ("local-hash:eps0={},d=20,l=4", [0], lambda m, e: 4 / (e + 3)),
+    ("window:eps0={},d=8", [0.5], lambda m, e: 8 / (e + 7)),
+    (
+        "wheel:eps0={},d=8,s=2",
+        [(0, 1)],
+        lambda m, e: 1 / (1 + (1 / mp.mpf(m._covered.numerator) * m._covered.denominator - 1) / e),
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "values", "chance"), RARE)
+@pytest.mark.parametrize("eps0", [1e-4, 0.7, 12.0, 80.0])
+def test_a_coin_and_its_complement_have_all_their_digits(
+    spec: str, values: list[object], chance: Callable[[Any, Any], Any], eps0: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Accounting takes both to be right to a relative 2^-50 (docs/proofs.md, Lemma 5); here they are by mpmath."""
+    m = sdp.mechanism(spec.format(eps0))
+    module, asked = sys.modules[type(m).__module__], []
+
+    def seen(src: Any, probability: float | Fraction, size: int) -> Any:
+        asked.append(Fraction(probability))
+        return bernoulli(src, probability, size)
+
+    monkeypatch.setattr(module, "bernoulli", seen)
+    m.privatize(values, rng=np.random.default_rng(0))
+    with mp.workdps(80):
+        wanted = chance(m, mp.exp(mp.mpf(eps0)))
+        found = mp.mpf(asked[0].numerator) / asked[0].denominator
+        for here, there in ((found, wanted), (1 - found, 1 - wanted)):
+            assert abs(here / there - 1) <= mp.mpf(2) ** -50
