@@ -17,7 +17,7 @@ from shuffledp.shuffler import sqlite
 from shuffledp.shuffler.postgres import PostgresStore
 from shuffledp.shuffler.sealing import Report
 from shuffledp.shuffler.sqlite import SqliteStore
-from shuffledp.shuffler.store import CLOSED, REPLAYED, STORED, Entry, Store, StoreUnavailableError, table_of
+from shuffledp.shuffler.store import CLOSED, RELEASED, REPLAYED, STORED, Entry, Store, StoreUnavailableError, table_of
 
 pytestmark = pytest.mark.shuffler
 PLACE, OTHER = (bytes(range(32)), 7), (bytes(range(1, 33)), 7)
@@ -64,25 +64,24 @@ def test_a_report_is_kept_once(opened: Callable[..., Store]) -> None:
 def test_postgresql_takes_no_samples_of_reports(cluster: Cluster) -> None:
     """Statistics of a dropped table stay in pg_statistic until that is vacuumed; autovacuum makes none of ours."""
     store = PostgresStore(cluster.database(), "one")
-    store.add([Entry(PLACE, some(3), (5, bytes(16)))], {})
+    store.add([Entry(PLACE, some(3), bytes(16))], {})
     with store.transaction() as run:
-        found = dict(
-            run("SELECT relname, reloptions FROM pg_class WHERE relname ~ '^(reports_.*_7|seen_5)$'").fetchall()
-        )
+        found = dict(run("SELECT relname, reloptions FROM pg_class WHERE relname ~ '^(reports|seen)_.*_7$'").fetchall())
     assert len(found) == 2 and all(options == ["autovacuum_enabled=off"] for options in found.values())
     store.shut()
 
 
 def test_a_request_is_let_in_once(opened: Callable[..., Store]) -> None:
     store = opened()
-    request = Entry(PLACE, some(1), (3, bytes(16)))
-    assert store.add([request, request, request._replace(seen=(4, bytes(16)))], {}) == [STORED, REPLAYED, STORED]
+    request = Entry(PLACE, some(1), bytes(16))
+    assert store.add([request, request, request._replace(seen=bytes([1] * 16))], {}) == [STORED, REPLAYED, STORED]
     assert store.add([request], {}) == [REPLAYED]
     assert store.held()[0].refused == {"replayed": 2} and store.held()[0].contributors == 1
-    store.forget([4])
-    assert store.add([request, request._replace(seen=(4, bytes(16)))], {}) == [STORED, REPLAYED]
-    store.forget([])
-    assert store.add([request._replace(seen=(4, bytes(16)))], {}) == [STORED]
+    assert store.add([request._replace(place=OTHER)], {}) == [STORED]  # another period remembers its own
+    assert store.add([request._replace(place=OTHER)], {}) == [REPLAYED]
+    store.close(PLACE)
+    store.finish(PLACE, RELEASED)
+    assert store.add([request], {}) == [CLOSED]
 
 
 def test_a_period_closes_once_and_for_all(opened: Callable[..., Store]) -> None:
@@ -91,7 +90,7 @@ def test_a_period_closes_once_and_for_all(opened: Callable[..., Store]) -> None:
     store.add([Entry(PLACE, reports)], {})
     closed = store.close(PLACE)
     assert (closed.state, closed.owner, closed.contributors, len(closed.batch)) == ("closing", "one", 5, 32)
-    late = Entry(PLACE, some(1), (1, bytes(16)))
+    late = Entry(PLACE, some(1), bytes(16))
     assert other.add([late, Entry(OTHER, some(1))], {}) == [CLOSED, STORED]
     taken = other.close(PLACE)
     assert (taken.owner, taken.batch) == ("two", closed.batch)
@@ -124,10 +123,10 @@ def test_a_transaction_is_whole_or_nothing(opened: Callable[..., Store], monkeyp
 
     monkeypatch.setattr(store, "_insert_reports", failing)
     with pytest.raises(OSError, match="gone"):
-        store.add([Entry(PLACE, reports, (1, bytes(16)))], {})
+        store.add([Entry(PLACE, reports, bytes(16))], {})
     monkeypatch.setattr(store, "_insert_reports", real)
     assert store.held() == []
-    assert store.add([Entry(PLACE, reports, (1, bytes(16)))], {}) == [STORED]
+    assert store.add([Entry(PLACE, reports, bytes(16))], {}) == [STORED]
 
 
 def test_front_ends_that_get_the_same_reports_do_not_block_each_other(opened: Callable[..., Store]) -> None:
@@ -143,7 +142,7 @@ def test_front_ends_that_get_the_same_reports_do_not_block_each_other(opened: Ca
             store, mixed = opened(f"front {number}"), random.Random(number)
             for _ in range(12):
                 entries = [Entry(place, mixed.sample(those, 30)) for place, those in everyone.items()]
-                entries += [Entry(p, r[:1], (1, bytes(15) + bytes([i]))) for i, (p, r) in enumerate(everyone.items())]
+                entries += [Entry(p, r[:1], bytes(15) + bytes([i])) for i, (p, r) in enumerate(everyone.items())]
                 mixed.shuffle(entries)
                 outcomes.extend(store.add(entries, {(PLACE, "late"): 1}))
         except BaseException as error:

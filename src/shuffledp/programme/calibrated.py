@@ -83,7 +83,7 @@ class CalibratedRounds:
         text += f" for {self.assumed}" if self.assumed else ""
         best = self.compared[0][1] if self.compared else 0.0
         if len(self.compared) > 1 and best > 0.0:
-            others = sorted(self.compared[1:], key=lambda pair: pair[1])[:_MOST_COMPARED]
+            others = sorted(self.compared[1:], key=lambda pair: (round(pair[1] / best, 4), pair[0]))[:_MOST_COMPARED]
             shown = [f"{spec} {_times(error, best)}" for spec, error in others]
             text += f" ({', '.join(shown)} at the same eps)"
         return f"{text}."

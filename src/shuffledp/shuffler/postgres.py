@@ -87,7 +87,7 @@ class PostgresStore(Store):
         return int(run(sql, rows).rowcount)
 
     def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
-        sql = f"INSERT INTO {table} SELECT * FROM unnest(?::bytea[]) ON CONFLICT DO NOTHING RETURNING enc"
+        sql = f"INSERT INTO {table} SELECT * FROM unnest(?::bytea[]) ON CONFLICT DO NOTHING RETURNING id"
         return {bytes(enc) for (enc,) in run(sql, (list(encs),)).fetchall()}
 
     def messages(self, place: Place) -> Iterator[bytes]:

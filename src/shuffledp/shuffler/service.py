@@ -146,7 +146,7 @@ class Service:
         raw = await answers.body(scope, receive, MOST_BYTES + _AROUND)
         keys = self._keys
         try:
-            id, inner, exchange = ohttp.decapsulate(raw, keys.opening)
+            _, inner, exchange = ohttp.decapsulate(raw, keys.opening)
         except ohttp.UnknownKeyError as error:
             self.metrics["refused_total", "key"] += 1
             problem = {"type": "https://iana.org/assignments/http-problem-types#ohttp-key", "error": str(error)}
@@ -154,7 +154,7 @@ class Service:
         except ParameterError as error:
             raise RefusedError(400, "sealed", str(error)) from None
         try:
-            status, kind, content = await self._inner(inner, (keys.accepted[id].number, exchange.enc[:16]))
+            status, kind, content = await self._inner(inner, exchange.enc[:16])
         except RefusedError as error:
             if error.status == 409:
                 raise  # whoever sends the same again gets no answer to read
@@ -164,7 +164,7 @@ class Service:
             status, kind, content = 503, JSON, sentence(str(error))
         return 200, _SEALED, exchange.seal_answer(answers.padded(status, kind, content))
 
-    async def _inner(self, raw: bytes, seen: tuple[int, bytes]) -> Answer:
+    async def _inner(self, raw: bytes, seen: bytes) -> Answer:
         try:
             request = bhttp.decode(raw)
         except ParameterError as error:
@@ -180,7 +180,7 @@ class Service:
         answers.need_type(fields.get(b"content-type", b""), MEDIA_TYPE)
         return await self._take(await answers.body(scope, receive, MOST_BYTES), None, fields.get(b"authorization", b""))
 
-    async def _take(self, raw: bytes, seen: tuple[int, bytes] | None, token: bytes) -> Answer:
+    async def _take(self, raw: bytes, seen: bytes | None, token: bytes) -> Answer:
         if len(raw) > MOST_BYTES:
             raise answers.too_large()
         entry = checked(raw, self._plans.find, self._clock(), self._committer.refuse)
@@ -235,7 +235,6 @@ class Service:
         if seen == self._seen:
             return
         self._plans, self._keys = self.home.plans(), Keys.load(self.home.ohttp)
-        self.store.forget(key.number for key in self._keys.accepted.values())
         self._seen, self._untidy = seen, True
         if self._plans.problems != self._said:
             self._said = self._plans.problems

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .sealing import Report
-from .store import DISCARDED, RELEASED, Place, Run, Store, StoreUnavailableError, table_of
+from .store import DISCARDED, RELEASED, Place, Run, Store, StoreUnavailableError, seen_of, table_of
 
 #: Rows of one statement: between two of them this thread gets in the way of the one that answers.
 _AT_ONCE = 500
@@ -74,7 +74,7 @@ class SqliteStore(Store):
 
     def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
         parts = (encs[i : i + _AT_ONCE] for i in range(0, len(encs), _AT_ONCE))
-        return {e for part in parts for (e,) in run(_insert(table, len(part), "(?)") + " RETURNING enc", part)}
+        return {e for part in parts for (e,) in run(_insert(table, len(part), "(?)") + " RETURNING id", part)}
 
     def messages(self, place: Place) -> Iterator[bytes]:
         """As the contract says."""
@@ -94,7 +94,7 @@ class SqliteStore(Store):
             ended = run("SELECT plan, period FROM periods WHERE state IN (?, ?)", (RELEASED, DISCARDED)).fetchall()
             there = {name for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()}
         # a period that has ended never begins again, so these tables and no others are to go, whatever comes in now
-        for table in sorted(there.intersection(map(table_of, ended))):
+        for table in sorted(there.intersection([*map(table_of, ended), *map(seen_of, ended)])):
             while self._erase_some(table):
                 time.sleep(_PAUSE)
         try:

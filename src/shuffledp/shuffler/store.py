@@ -1,6 +1,7 @@
 """What a shuffler holds between intake and release, and the SQL that both databases share.
 
-A row of a report is its random id and its sealed slots, in a table of its plan and period that is dropped at release.
+A row of a report is its random id and its sealed slots, in a table of its plan and period that is dropped at release;
+so is the table of the requests that came, by which one that comes again is known.
 No table has a column for an address, a header, a time or an order; rows are written sorted by their random id.
 
 A period goes open -> closing -> ready -> released, or open -> discarded.  Closing: nothing is added, and the batch has
@@ -13,7 +14,7 @@ import secrets
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -37,11 +38,11 @@ class StoreUnavailableError(ShuffleDPError):
 
 
 class Entry(NamedTuple):
-    """The reports of one request, and what tells whether it came before: the key's number and 16 bytes of ``enc``."""
+    """The reports of one request, and what tells whether it came before: 16 bytes of ``enc``."""
 
     place: Place
     reports: Sequence[Report]
-    seen: tuple[int, bytes] | None = None
+    seen: bytes | None = None
 
 
 class Held(NamedTuple):
@@ -125,7 +126,6 @@ class Store(ABC):
         columns = {
             "periods": "{k}, state TEXT NOT NULL, batch TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (plan, period)",
             "counts": "{k}, owner TEXT, what TEXT, n BIGINT NOT NULL, PRIMARY KEY (plan, period, owner, what)",
-            "keys": "number BIGINT PRIMARY KEY",
         }
         with self.transaction() as run:
             self._one_at_a_time(run)
@@ -147,14 +147,16 @@ class Store(ABC):
         # always periods, requests, reports, counts, each in ascending order: so transactions cannot wait in a circle
         states = {place: self._state(run, place, entering=True) for place in sorted({e.place for e in entries})}
         outcomes = [STORED if states[e.place] == OPEN else CLOSED for e in entries]
-        new = self._see(run, {e.seen for e, o in zip(entries, outcomes, strict=True) if e.seen and o == STORED})
+        new = self._see(
+            run, {(e.place, e.seen) for e, o in zip(entries, outcomes, strict=True) if e.seen and o == STORED}
+        )
         rows: dict[Place, dict[bytes, Report]] = {}
         for i, entry in enumerate(entries):
-            if outcomes[i] == STORED and entry.seen and entry.seen not in new:
+            if outcomes[i] == STORED and entry.seen and (entry.place, entry.seen) not in new:
                 outcomes[i] = REPLAYED
                 counted[entry.place, "replayed"] += 1
             if outcomes[i] == STORED:
-                new -= {entry.seen}  # so that the same request in this transaction is a replay
+                new.discard((entry.place, entry.seen))  # so that the same request in this transaction is a replay
                 mine = rows.setdefault(entry.place, {})
                 for report in entry.reports:
                     mine.setdefault(report.id, report)
@@ -172,16 +174,12 @@ class Store(ABC):
                 )
         return outcomes
 
-    def _see(self, run: Run, requests: set[tuple[int, bytes]]) -> set[tuple[int, bytes] | None]:
-        """Remember requests, in a table of their key, which is dropped with it; those that are new."""
-        new: set[tuple[int, bytes] | None] = set()
-        for key in sorted({key for key, _ in requests}):
-            if not run(f"SELECT 1 FROM keys WHERE number = ? {self.SHARED}", (key,)).fetchone():
-                self._one_at_a_time(run)
-                if run("INSERT INTO keys VALUES (?) ON CONFLICT DO NOTHING", (key,)).rowcount:
-                    run(f"CREATE TABLE seen_{key:d} (enc {self.BYTES} PRIMARY KEY) {self.PASSING}")
-            encs = sorted(enc for of, enc in requests if of == key)
-            new |= {(key, enc) for enc in self._insert_seen(run, f"seen_{key:d}", encs)}
+    def _see(self, run: Run, requests: set[tuple[Place, bytes]]) -> set[tuple[Place, bytes | None]]:
+        """Remember requests with their period: once that has ended they are refused anyway.  Those that are new."""
+        new: set[tuple[Place, bytes | None]] = set()
+        for place in sorted({place for place, _ in requests}):
+            encs = sorted(enc for of, enc in requests if of == place)
+            new |= {(place, enc) for enc in self._insert_seen(run, seen_of(place), encs)}
         return new
 
     def _state(self, run: Run, place: Place, entering: bool = False) -> str | None:
@@ -192,8 +190,9 @@ class Store(ABC):
             self._one_at_a_time(run)
             made = run("INSERT INTO periods VALUES (?, ?, ?, '', '') ON CONFLICT DO NOTHING", (*place, OPEN)).rowcount
             if made:
-                table, kind = table_of(place), self.BYTES
-                run(f"CREATE TABLE {table} (id {kind} PRIMARY KEY, sealed {kind} NOT NULL) {self.PASSING}")
+                kind = self.BYTES
+                run(f"CREATE TABLE {table_of(place)} (id {kind} PRIMARY KEY, sealed {kind} NOT NULL) {self.PASSING}")
+                run(f"CREATE TABLE {seen_of(place)} (id {kind} PRIMARY KEY) {self.PASSING}")
             found = run(ask, place).fetchone()
         return found[0] if found else None
 
@@ -239,17 +238,10 @@ class Store(ABC):
             if drop:
                 run("DELETE FROM counts WHERE plan = ? AND period = ?", place)
                 self._drop(run, table_of(place))
+                self._drop(run, seen_of(place))
 
     def _drop(self, run: Run, table: str) -> None:
         run(f"DROP TABLE {table}")
-
-    def forget(self, keys: Iterable[int]) -> None:
-        """Drop what was seen under other keys than these: their requests are not opened any more."""
-        kept = set(keys)
-        with self.transaction() as run:
-            for (key,) in run("SELECT number FROM keys ORDER BY number").fetchall():
-                if key not in kept and run("DELETE FROM keys WHERE number = ?", (key,)).rowcount:
-                    run(f"DROP TABLE seen_{key:d}")
 
 
 def table_of(place: Place) -> str:
@@ -261,3 +253,8 @@ def table_of(place: Place) -> str:
     'reports_00000000000000000000000000000000_7'
     """
     return f"reports_{place[0].hex()[:32]}_{place[1]:d}"
+
+
+def seen_of(place: Place) -> str:
+    """The table of the requests of a period."""
+    return table_of(place).replace("reports", "seen")
