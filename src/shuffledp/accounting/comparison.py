@@ -82,7 +82,7 @@ class Comparison(Tabular):
     >>> import shuffledp as sdp
     >>> c = sdp.compare("grr:eps0=2,d=16", n=10_000, delta=1e-6, bounds=["blanket", "general", "local"])
     >>> print(c.to_markdown().splitlines()[2])
-    | blanket | 0.067493 | upper | 0% |  |
+    | blanket | 0.067492 | upper | 0% |  |
     """
 
     mechanism: str

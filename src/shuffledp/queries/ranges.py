@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
-from ..mechanisms.composite.parallel import Parallel
 from ..mechanisms.composite.tree_levels import TreeLevels
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer, portable_law
@@ -137,8 +136,9 @@ class RangeQuery(NumberQuery):
     def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Several oracles are given the node of a bin on their level."""
         law = portable_law(self.randomizer)
-        whole = {"divide": self.branching} if isinstance(self.randomizer, Parallel) else {}
-        return self.domain.portable("bins", 0, bins=self.bins, option=self._option), {**law, **whole}
+        if law["kind"] == "one-of":
+            law = {**law, "divide": self.branching}
+        return self.domain.portable("bins", 0, bins=self.bins, option=self._option), law
 
     def _leaves(self, column: Column) -> NDArray[np.int64]:
         bins = self.domain.bins(column, self.bins)
