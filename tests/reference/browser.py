@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
+_CHROMIUM = "/usr/bin/chromium"
+_FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 #: A setting by hand: nothing follows the budget.
 HAND = "#mechanism=grr&eps0=2&d=64&n=100000&delta=1e-7"
+
+
+@contextmanager
+def launched() -> Iterator[Any]:
+    """Debian's Chromium without a screen, for as long as the block runs."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=_CHROMIUM, args=_FLAGS)
+        yield browser
+        browser.close()
 
 
 def opened(page: Any, address: str) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from reference.browser import CHROMIUM, FLAGS
+from reference.browser import launched
 from reference.commands import run
 from reference.deployed import Deployed
 from reference.shuffling import until
@@ -60,18 +60,13 @@ def killed_among(world: Deployed, reports: int) -> None:
 
 
 def sent_from_chromium(world: Deployed, values: Sequence[str]) -> list[Any]:
-    from playwright.sync_api import sync_playwright
-
     site = Site()
     site.files["settings.json"] = {"service": world.address, "publishers": [world.publisher]} | {
         "name": world.publication.name
     }
     try:
-        with sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-            found = [Tab(browser.new_context(), site).report(value) for value in values]
-            browser.close()
-            return found
+        with launched() as browser:
+            return [Tab(browser.new_context(), site).report(value) for value in values]
     finally:
         site.close()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import shuffledp as sdp
-from reference.browser import CHROMIUM, FLAGS
+from reference.browser import launched
 from reference.deployed import Deployed
 from reference.places import ROOT
 from reference.site import Site, Tab
@@ -28,12 +28,8 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reference.asgi import Client
-from reference.browser import CHROMIUM, FLAGS
+from reference.browser import launched
 from shuffledp.web.app import create_app
 from shuffledp.web.pool import Pool
 from shuffledp.web.work import computed
@@ -61,12 +61,8 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
