@@ -183,7 +183,7 @@ class Work:
         same = {key: found[key] for key in self._mark} == self._mark
         if not same and found["groups"] and not found.get("done") and not self._overwrite:
             raise ParameterError(
-                f"an interrupted run must resume with the same plan and data, got others than those of "
+                f"an interrupted run must resume with the same plan and data, got different ones from those of "
                 f"{str(self._folder)!r}; finish that run with its own, choose another path, {_ANEW}."
             )
         if not same or self._mark["data"] == _IN_MEMORY:  # nothing says that these are the same rows

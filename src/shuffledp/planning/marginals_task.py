@@ -150,7 +150,7 @@ class MarginalsTask(ShareTask):
         if tuple(map(len, named.values())) != self._sizes:
             raise ParameterError(
                 f"labels must map {len(self._sizes)} columns to {', '.join(map(str, self._sizes))} options, as many as "
-                "were planned for, got others; plan with their numbers."
+                "were planned for, got different numbers; plan with these."
             )
         last = {options[-1] for options in named.values()}
         if len(last) > 1:

@@ -23,7 +23,7 @@ from .candidates import Candidate, Refusal, runnable
 from .frequency_tasks import ShareTask
 from .tasks import Columns, Labels, Predicted, Sensitivity, no_labels, one_column
 
-#: The strings for which the error is stated: so many, equally common.
+#: The error is stated for this many strings, all equally common.
 _STRINGS = 100
 #: Buckets that are tried.
 _BUCKETS = (2, 4, 8, 16, 32, 64, 128, 256)

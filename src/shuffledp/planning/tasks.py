@@ -120,7 +120,7 @@ class Task(ABC):
         return "users"
 
     def in_units(self, error: float, users: int) -> float:
-        """An error of the task in the unit that people read, for so many users: of a share, a number of users."""
+        """An error of the task in the unit that people read, for this many users: of a share, a number of users."""
         return error * users
 
     def from_units(self, error: float, users: int) -> float:

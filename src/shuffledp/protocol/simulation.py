@@ -213,7 +213,7 @@ def simulated(answer: Estimate | Quantiles, truth: Estimate | Quantiles) -> Simu
     if isinstance(answer, Quantiles) and isinstance(truth, Quantiles) and answer.shares == truth.shares:
         return SimulatedQuantiles(answer, truth)
     if isinstance(answer, Quantiles) or isinstance(truth, Quantiles):
-        raise ParameterError("answer and truth must be the same quantiles, got others; ask both for the same.")
+        raise ParameterError("answer and truth must be the same quantiles, got different ones; ask both for the same.")
     if answer.names != truth.names and truth.names and truth.value.ndim == 1 and len(answer.names) == answer.value.size:
         known = dict(zip(truth.names, truth.value.tolist(), strict=True))
         value = np.array([known.get(name, 0.0) for name in answer.names])

@@ -124,7 +124,9 @@ def _collected(plan: Plan) -> list[str]:
     if isinstance(shares, list):
         named = [f"p{100.0 * share:.10g}" for share in shares[:_LISTED]]
         more = f" and {len(shares) - _LISTED:,} more" if len(shares) > _LISTED else ""
-        said.append(f"From it, {', '.join(named)}{more} are read: the numbers below which so many percent lie.")
+        said.append(
+            f"From it, {', '.join(named)}{more} are read: the numbers below which that percentage of all numbers lie."
+        )
     said.append(f"Every one of them sends {sent}, whatever the value is, also if there is none.")
     if query.clipping:
         said.append(f"In the answer, {query.clipping}.")

@@ -118,7 +118,7 @@ def _charge(plan: Plan, publication: Publication, users: int) -> None:
 
 
 def _drop_surplus(plan: Plan, found: Opened, spare: int) -> None:
-    """Leave out messages that make up no whole report; the order is random, so that any will do."""
+    """Leave out messages that make up no whole report; the order is random, so it does not matter which."""
     surplus = found.real % (spare + 1)
     if surplus:
         found.counts = found.counts - counted(plan, found.spare[:surplus]).counts

@@ -163,7 +163,7 @@ def _suite() -> Any:
 
 def _refuse_keys() -> NoReturn:
     raise ParameterError(
-        "the gateway's keys must be application/ohttp-keys with X25519, HKDF-SHA256 and AES-128-GCM, got others; "
+        "the gateway's keys must be application/ohttp-keys with X25519, HKDF-SHA256 and AES-128-GCM, got other bytes; "
         "check the address of the gateway."
     )
 

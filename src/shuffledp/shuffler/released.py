@@ -52,7 +52,9 @@ def manifest_in(envelope: object, trusted: Mapping[str, Any]) -> dict[str, Any]:
     counted = all(type(x) is int and 0 <= x < 2**63 for x in whole) and _are_counts(found["refused"])
     named = len({part["name"] for part in files}) == len(files) and _is(_BATCH, found["batch"])
     if not (counted and named and sum(part["messages"] for part in files) == found["messages"]):
-        raise ParameterError("manifest must hold counts that add up and each file once, got others; ask the shuffler.")
+        raise ParameterError(
+            "manifest must hold counts that add up and each file once, got some that do not; ask the shuffler."
+        )
     return found
 
 
@@ -116,7 +118,7 @@ class Released:
             fewest = part["messages"] * self.manifest["sealed_bytes"]
             if found.hexdigest() != part["sha256"] or path.stat().st_size < fewest:
                 raise ParameterError(
-                    f"{part['name']} must have the bytes that the shuffler signed, got others; fetch the folder again."
+                    f"{part['name']} must have the bytes that the shuffler signed, got other bytes; fetch it again."
                 )
 
     def sealed(self) -> Iterator[NDArray[np.uint8]]:

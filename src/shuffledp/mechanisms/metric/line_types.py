@@ -30,7 +30,7 @@ from .line_pairs import LinePairs
 
 #: By how much the logarithm of a spread may exceed that of the worst pair and type, and what a cell takes of the rest.
 _ROOM, _SHARE = 4e-4, 0.5
-#: Beyond this length hardly anybody is free; there are at most so many laws.
+#: Beyond this length hardly any user is free; and the most laws that are listed.
 _LONGEST, _MOST_SLOTS = 12.0, 600
 
 #: The pair (0, top), the type that the others are, and with what probability they are present.

@@ -1,4 +1,4 @@
-"""A Poisson sum: a number as so many identical messages, among a Poisson number of made-up ones."""
+"""A Poisson sum: a number as that many identical messages, among a Poisson number of made-up ones."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ SLACK = 2.0**-41
 _SCRATCH = 2e6
 #: Symbols of all types together, up to which they are proved.
 _MOST_PROVED = 30_000
-#: Inner knots are this many deviations from the mean, for differences of at most so many deviations.
+#: Inner knots lie the first number of deviations from the mean, for differences of at most the second number.
 _INNER, _NEAR = 1.5, 1.6
 
 
