@@ -149,6 +149,7 @@ def test_the_whole_domain_as_neighbors_is_the_laplace_mechanism(d: float) -> Non
         assert ours.epsilon == pytest.approx(theirs.epsilon, rel=5e-3)
 
 
+@pytest.mark.slow
 def test_the_line_is_tight_and_quick_at_every_size() -> None:
     for d01, dmax, n in ((1.0, 8.0, 10**6), (2.0, 6.0, 10**6), (5.0, 12.0, 10**6), (8.0, 20.0, 10**10)):
         g = sdp.amplify(MetricLaplace(d01=d01, dmax=dmax), n=n, delta=1e-7)

@@ -115,3 +115,25 @@ def test_as_narrow_as_asked_among_many(laws: tuple[list[float], ...], n: int, rt
     for deviations in (0.5, 3.0, 8.0, 20.0):
         low, high = (log_delta(ShuffledPair(*laws), n, deviations / math.sqrt(n), rtol, side) for side in sides)
         assert low <= high <= low + 6 * rtol + 1e-7
+
+
+@pytest.mark.parametrize(
+    ("n", "t", "x", "dither"),
+    [
+        (10_080.0, [9.12e-4, 2.76e-4, 1.22e-4], [10_090.0, 10_084.0, 10_069.0], 0.05),
+        (1_055.0, [1.797e-3, 2.939e-3, 3.12e-3, 5.143e-3], [1_054.6, 1_053.7, -1_053.5, 1_054.8], 8.0),
+    ],
+)
+@np.errstate(all="ignore")
+def test_no_block_is_skipped_where_the_point_mass_at_0_is_larger(
+    n: float, t: list[float], x: list[float], dither: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The atoms cancel around pi/x, the mass of "nobody sends any" does not: it is removed at those nodes too."""
+    law, mass, users = np.array([x]), np.array([t]), np.array([n])
+    at = tilt(law, mass, saddle(law, mass, users))
+    finer = contour.Finer(np.array([dither]), np.array([4.0]))
+    whole = contour.place(law, mass, users, at, np.array([6e-6]), finer)
+    found, every = contour.evaluate(whole, upper=True)[0], contour.block_bounds
+    monkeypatch.setattr(contour, "block_bounds", lambda *of: (every(*of)[0], np.ones(of[3].size)))
+    monkeypatch.setattr(contour, "unevaluated_nodes", lambda *of: (np.zeros(1), np.zeros(1)))
+    assert found >= contour.evaluate(whole, upper=True)[0]

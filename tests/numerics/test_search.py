@@ -80,3 +80,8 @@ def test_a_real_search_ends_where_it_is_told() -> None:
     found = bisect(holds, safe=1.0, unsafe=0.0, close=lambda x: 0.1)
     assert 0.3 <= found <= 0.4 and len(looks) == 4
     assert bisect(holds, safe=1.0, unsafe=0.0, close=lambda x: 1.0) == 1.0 and len(looks) == 4
+
+
+def test_a_geometric_search_of_tiny_numbers_does_not_underflow() -> None:
+    found = bisect(lambda x: x <= 1e-200, safe=1e-300, unsafe=0.5, close=lambda at: 1e-15 * at, geometric=True)
+    assert 1e-200 * (1.0 - 2e-15) <= found <= 1e-200

@@ -14,7 +14,7 @@ from shuffledp import FiniteRandomizer, amplify
 from shuffledp.numerics import tuning
 from shuffledp.numerics.line import nodes, tilt
 from shuffledp.numerics.moments import log_growth, product_rounding, tilted_variance
-from shuffledp.numerics.swap.curve import on_grid, without_free_users
+from shuffledp.numerics.swap.curve import on_grid, shifted, without_free_users
 from shuffledp.numerics.swap.family import mean_modulus
 from shuffledp.numerics.swap.groups import group_rounding
 from shuffledp.numerics.swap.lines import raised_values
@@ -268,3 +268,9 @@ def test_few_values_far_from_the_others_do_not_widen_the_grid(far: float, monkey
     found = amplify(m, n=10**7, delta=1e-8, bound="swap").epsilon
     monkeypatch.setattr(tuning, "GRID", 9000)
     assert found == pytest.approx(amplify(m, n=10**7, delta=1e-8, bound="swap").epsilon, rel=1e-4)
+
+
+def test_below_the_shift_of_eps_the_rest_is_added() -> None:
+    value, slack = np.log([0.1, 0.1, 0.1]), np.array([0.0, 0.02, 0.02])
+    found = np.exp(shifted(value, slack, slack - np.array([0.0, 0.03, 0.005])))
+    assert found.tolist() == pytest.approx([0.1, 0.1 * math.exp(0.02), 0.115 * math.exp(0.02)])

@@ -8,12 +8,13 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from reference.fractions_oracle import exp_enclosure
 from reference.randomizers import floats, grr
+from reference.repetition import examples
 from reference.swap import Datasets
 from shuffledp.numerics import tuning
 from shuffledp.numerics.line import tilt
@@ -94,7 +95,7 @@ def law_at(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
     return x, rows
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.floats(-2.0, 2.0), st.floats(-2.5, 0.5), st.floats(-3.0, 0.3), st.sampled_from([2, 3, 10]), st.integers(2, 4))
 @np.errstate(all="ignore")
 def test_every_line_is_above_the_truth(c: float, h: float, s: float, q: int, n: int) -> None:
@@ -153,7 +154,7 @@ def test_nodes_beyond_the_last_are_charged(last: int) -> None:
             assert 2.0 * (np.exp(size - 0.5 * (s * y) ** 2) / (c * c + y * y)).sum() <= found[k]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10**6), st.floats(0.0, 0.8))
 def test_the_joined_law_dominates_every_type(seed: int, eps: float) -> None:
     rng = np.random.default_rng(seed)

@@ -16,7 +16,7 @@ from itertools import combinations_with_replacement, permutations, product
 
 from flint import fmpz_poly
 
-from .fractions_oracle import Law, _send, hockey_stick
+from .fractions_oracle import Law, _send, hockey_stick, whole
 
 Row = Sequence[Fraction]
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -42,17 +42,19 @@ class Datasets:
         inputs = range(len(rows))
         self.laws: dict[tuple[int, int], list[tuple[Law, Law]]] = {pair: [] for pair in permutations(inputs, 2)}
         self.others = list(combinations_with_replacement(inputs, n - 1))
+        unit, (*sure, (some, none)) = whole(*rows, (present, 1 - present))
+        self.scale = unit ** (2 * n - 1)
         for others in self.others:
-            law: Law = {(0,) * len(rows[0]): ONE}
+            law: Law = {(0,) * len(sure[0]): 1}  # type: ignore[dict-item]
             for x in others:
-                law = _send(law, [present * p for p in rows[x]], 1 - present)
-            sent = [_send(law, row, ZERO) for row in rows]
+                law = _send(law, [some * p for p in sure[x]], none * unit)
+            sent = [_send(law, row, 0) for row in sure]
             for a, b in self.laws:
                 self.laws[a, b].append((sent[a], sent[b]))
 
     def deltas(self, pair: tuple[int, int], E: Fraction) -> list[Fraction]:
         """D_E for this ordered pair of the victim's inputs, one value per dataset."""
-        return [hockey_stick(first, second, E) for first, second in self.laws[pair]]
+        return [hockey_stick(first, second, E) / self.scale for first, second in self.laws[pair]]
 
 
 @lru_cache(maxsize=20_000)

@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -112,6 +113,52 @@ def _bases(
     likely = ((total + of_share * share) / whole[:, None]).min(axis=1) > -1e-9
     for i in np.flatnonzero(likely):
         yield tuple(every[i].tolist()), total[i].tolist(), of_share[i].tolist(), int(whole[i])
+
+
+class Cut(NamedTuple):
+    """A half-space of shares: the sum of weights times shares, over some cells, is at most ``most``."""
+
+    weights: dict[Cell, Fraction]
+    most: Fraction
+
+    def over(self, shares: Shares) -> Fraction:
+        """How far the shares are beyond it; negative inside."""
+        return sum((w * shares[cell] for cell, w in self.weights.items() if cell in shares), Fraction(0)) - self.most
+
+
+def clipped(points: Sequence[Shares], cuts: Sequence[Cut]) -> list[Shares]:
+    """The vertices of the part of a polytope of shares, given by all its vertices, that is within all cuts.
+
+    A vertex of the part is a vertex of the polytope, or lies inside an edge of it.  Inequalities are that a cell has a
+    share of at least 0, and earlier cuts; the smallest face that holds two vertices is where all inequalities are met
+    that both meet, so that the two are the ends of an edge if and only if no third vertex meets all of these.  A point
+    inside the edge meets the same ones and the new cut, no others.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> apart = Cut({(1, 1, 0): Fraction(1), (1, 1, 1): Fraction(1)}, Fraction(0))
+    >>> all(share == 0 or cell[:2] != (1, 1) for point in clipped(vertices(Fraction(1, 5)), [apart])
+    ...     for cell, share in point.items())
+    True
+    """
+    found: list[tuple[Shares, set[Cell | int]]] = [
+        (point, {cell for cell in CELLS if not point.get(cell)}) for point in points
+    ]
+    for number, cut in enumerate(cuts):
+        placed = [(point, met, cut.over(point)) for point, met in found]
+        found = [(point, met | {number} if over == 0 else met) for point, met, over in placed if over <= 0]
+        inside, outside = [one for one in placed if one[2] < 0], [one for one in placed if one[2] > 0]
+        for (one, met, under), (two, met_two, over) in itertools.product(inside, outside):
+            common = met & met_two
+            if sum(common <= other for _, other, _ in placed) == 2:  # these two
+                found.append((_between(one, two, over / (over - under)), common | {number}))
+    return [point for point, _ in found]
+
+
+def _between(one: Shares, two: Shares, share: Fraction) -> Shares:
+    zero = Fraction(0)
+    return {x: share * one.get(x, zero) + (1 - share) * two.get(x, zero) for x in one.keys() | two.keys()}
 
 
 def _inside(part: Shares, which: int) -> Fraction:

@@ -82,12 +82,13 @@ def log_delta(
             better = np.fmin(known[part], found) if upper else np.fmax(known[part], found)
             known[part] = np.where(live[part], better, known[part])
         value[open_] = (np.fmin if upper else np.fmax)(value[open_], known)
-        loose = np.flatnonzero(live & (cost.dither + cost.step > 2.0 * rtol[open_]) & (whole.last < tuning.MOST_NODES))
+        able = live & (whole.last < _most_nodes(rtol[open_]))
+        loose = np.flatnonzero(able & (cost.dither + cost.step > 2.0 * rtol[open_]))
         if not loose.size:
             break
         wide, coarse = (np.maximum(part[loose] / rtol[open_[loose]], 1.0) for part in cost)
         wide = np.maximum(np.minimum(wide, 16.0), 1.2 * np.sqrt(wide))  # for heavy points, and for a Gaussian sum
-        finer = Finer(finer.dither[loose] * wide, finer.step[loose] * np.sqrt(np.minimum(coarse, 16.0)))
+        finer = Finer(finer.dither[loose] * wide, finer.step[loose] * np.sqrt(np.minimum(coarse, 4.0)))
         open_ = open_[loose]
     value = np.where(idle, -np.inf, value)
     return value, np.where((at.c > 0.0) & (at.c < 1e300), at.c, 1.0)
@@ -104,12 +105,17 @@ def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArra
     sigma = np.sqrt(variance + s * s)
     left = digits - n * at.log_m + 2.0 * np.log1p(c * sigma) + 1.0
     h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c) / (1.0 if finer is None else finer.step)
-    last = np.sqrt(2.0 * cut) / (s * h)
-    s, last = s * np.maximum(last / tuning.MOST_NODES, 1.0), np.minimum(last, tuning.MOST_NODES)
+    last, most = np.sqrt(2.0 * cut) / (s * h), _most_nodes(rtol)
+    s, last = s * np.maximum(last / most, 1.0), np.minimum(last, most)
     early = np.sqrt(cut / ((2.0 / np.pi**2) * variance + 0.5 * s * s)) / h
     cliff = np.pi / at.width
     last = np.where((early * h <= cliff) & (0.5 * (s * cliff) ** 2 >= cut), np.minimum(early, last), last)
     return Sum(x, t, n, at, s, h, whole_blocks(last), cut)
+
+
+def _most_nodes(rtol: FloatArray) -> FloatArray:
+    """A Gaussian sum needs nodes in proportion to 1/sqrt(rtol); a law that needs far more gets a wider dither."""
+    return tuning.MOST_NODES / np.sqrt(np.maximum(rtol / tuning.FINEST, 1.0))
 
 
 def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -119,7 +125,9 @@ def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatA
     row, number = blocks(whole.last)
     if row.size > 2 * len(x):
         start, bound = block_bounds(x, at, h, row, number)
-        live = (n[row] * np.log(bound) - 0.5 * (s[row] * start) ** 2 > -whole.cut[row]) | (number == 0)
+        # the point mass is subtracted at every node, and may exceed M^n where the other atoms cancel it
+        size = np.maximum(n[row] * np.log(bound), np.log(nothing)[row])
+        live = (size - 0.5 * (s[row] * start) ** 2 > -whole.cut[row]) | (number == 0)
         row, number = row[live], number[live]
     total, moment, slip, slip_moment = np.zeros((4, len(x)))
     dusty = bool(nothing.max() > 1e-40)
@@ -171,12 +179,12 @@ def peak_rounding(whole: Sum) -> FloatArray:
 def chernoff(whole: Sum) -> FloatArray:
     """(x)_+ <= e^(cx)/(e c), so delta <= M(c)^n/(e c n); every e^(cx) carries |cx| + 1 roundings, the sum a few.
 
-    No sum over nodes is needed; near the limit its roundings may exceed delta.
+    It needs neither dither nor a sum over nodes, whose roundings may exceed delta near the limit.
     """
     power = whole.at.c[:, None] * whole.x
     grown = np.exp(power)
     doubt = (whole.t * (np.abs(power) * grown + np.maximum(grown, 1.0))).sum(axis=1) + 1.0
-    value = whole.log_peak + np.log(whole.at.c) - 1.0 - np.log(whole.n)
+    value = whole.n * whole.at.log_m - np.log(whole.at.c) - 1.0 - np.log(whole.n)
     return np.asarray(value + ULP * (np.abs(value) + 2.0 + whole.n * doubt * np.exp(-whole.at.log_m)))
 
 
@@ -186,7 +194,7 @@ def unevaluated_nodes(whole: Sum, nothing: FloatArray) -> tuple[FloatArray, Floa
 
     Beyond the last node the integrand is at most exp(-s^2 y^2/2), and up to pi/range(X) also exp(-(2/pi^2) n Var y^2);
     sums over falling bounds are at most their first term and an integral.  Skipped blocks hold at most ``last`` nodes,
-    each below 2 exp(-cut), and |c/z|^2 sums to at most 2 + pi c/(2h).
+    with M^n and the point mass each below exp(-cut), and |c/z|^2 sums to at most 2 + pi c/(2h).
     """
     c, s, h, last = whole.at.c, whole.s, whole.h, whole.last
     end, cliff, dither = (last + 1.0) * h, np.pi / whole.at.width, 0.5 * s * s

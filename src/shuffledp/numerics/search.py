@@ -31,7 +31,7 @@ def bisect(
     (1.414213562373095, 1.4142135623730951)
     """
     while close is None or abs(unsafe - safe) > close(safe):
-        middle = math.sqrt(safe * unsafe) if geometric else 0.5 * (safe + unsafe)
+        middle = _between(safe, unsafe) if geometric else 0.5 * (safe + unsafe)
         if middle in (safe, unsafe):
             break
         if holds(middle):
@@ -39,6 +39,11 @@ def bisect(
         else:
             unsafe = middle
     return safe
+
+
+def _between(a: float, b: float) -> float:
+    """The geometric mean, also where the product would underflow."""
+    return math.sqrt(a * b) if a * b > 1e-290 else math.sqrt(a) * math.sqrt(b)
 
 
 class Look(NamedTuple):

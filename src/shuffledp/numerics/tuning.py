@@ -17,6 +17,8 @@ BLOCK = 32
 MARGIN = 10.0
 #: The widest dither, in units of the range of X.
 WIDEST_DITHER = 3.0
+#: The relative accuracy in delta for which a row of the contour may have the most nodes; for others it has fewer.
+FINEST = 1e-6
 #: The most nodes of one row of the contour; beyond it the dither is widened.
 MOST_NODES = 400_000.0
 #: Times that a contour may be evaluated, with a finer dither each time, until the dither costs as little as asked.

@@ -22,6 +22,7 @@ from ..randomizer import Randomizer
 from ..values import numbers
 from .base import MetricPair
 from .planar_datasets import Places, datasets
+from .planar_types import NearPlaces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,9 @@ class PlanarLaplace(MetricPair, Randomizer):
     - the grid law against the cells of the continuous one: the center of a cell stands for its mean, which errs
       by h^2/12 times the largest curvature e^-r max(1, 1/r)/(2 pi) there; summed, with the cells near 0 by their
       slope, less than 0.3 h^2, twice that with the normalization: 2^-42 is added to beta.
+
+    Upper bound: for dmax up to 6 laws that cover all near pairs and all places of the others (planar_types.py), with
+    eps shifted by four times SLACK and dmax raised by as much; beyond, the blanket.
 
     Lower bound: the others are at a place on the rim of the domain, opposite to x0 and x1 (planar_datasets.py); or the
     adversary sees only on which side of the line between x0 and x1 a report lies.
@@ -85,6 +89,14 @@ class PlanarLaplace(MetricPair, Randomizer):
         beta = min(planar_variation(near) * (1.0 + 1e-11) + self.BETA_SLACK, math.tanh(0.5 * near))
         return VariationRatio(p=math.exp(near), beta=beta, q=math.exp(far))
 
+    def _swap(self) -> NearPlaces:
+        """All pairs at most d01 apart among all places, through the laws of planar_types.py."""
+        return NearPlaces(self.local_epsilon, self.dmax + 4.0 * self.SLACK, 4.0 * self.SLACK)
+
+    def _swap_members(self, most: int) -> None:
+        """None: the laws depend on the number of users, and cover P0/t - E P1/t only."""
+        return
+
     def _constant_datasets(self) -> PairSet:
         """The others hold the middle of the pair, the far end of the diameter that starts at x0, or a place on the rim.
 
@@ -94,7 +106,8 @@ class PlanarLaplace(MetricPair, Randomizer):
         right = 0.5 * (1.0 + planar_variation(self.d01) * (1.0 - 1e-11))
         across = 0.5 * (1.0 - planar_variation(2.0 * self.dmax - self.d01)) + 1e-11  # larger t is a smaller bound
         sides = [ShuffledPair(P0=[right, 1.0 - right], P1=[1.0 - right, right], t=[w, 1.0 - w]) for w in (0.5, across)]
-        sides += datasets(self.d01, self.dmax)
+        for apart in {self.d01, min(self.d01, 0.8 * self.dmax)}:  # others are further from nearer pairs
+            sides += datasets(apart, self.dmax)
         return Places([direction for r in sides for direction in both_directions(r)])
 
     # -- running it -------------------------------------------------------------------------------------------

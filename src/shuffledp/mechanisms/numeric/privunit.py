@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
@@ -21,8 +22,9 @@ from ..accuracy import Accuracy
 from ..codecs import Numbers
 from ..local_budget import LocalBudget
 from ..parameters import Free, real, whole
-from ..two_level import law, pair, vertices
+from ..two_level import Shares, clipped, law, pair, vertices
 from ..values import numbers
+from .caps import cuts
 from .sphere import log_held, normals, overlap, quantile, uniform
 
 #: Reports are rounded to multiples of 1/GRID, which fits 16 bits.
@@ -61,6 +63,8 @@ class PrivUnit(LocalBudget):
     everywhere, as every point is outside some cap.  Two caps that share A of the sphere have shares c-A, c-A, A, 1-2c+A
     with (R0, R1)/omega = (e, 1), (1, e), (e, e), (1, 1); less A is a mean-preserving spread of X = u - E v for
     E >= 1 (proved in cube.py), so x and -x, A = max(0, 2c-1), are the worst pair at every eps and n.
+    Swap bound: the laws of three caps are those of a polytope of shares around all that three caps can have in common
+    (caps.py), if c < 1/2; else of all shares that their areas permit.
     Lower bound: the others hold x0, or, if c < 1/2, a third vector r in the plane of x0 and x1, at angles that add up
     to a turn.  Then no point is in all three caps, and sphere.py has the shares A(angle) that two of them hold, with
     slopes -F(angle/2)/(2 pi).  Opposite to the middle of x0 and x1, which are b apart, r leaves a spread of X that is
@@ -126,9 +130,9 @@ class PrivUnit(LocalBudget):
         return PairSet([self._pair([(area, own, other, 0) for area, own, other in self._opposite()])])
 
     def _types(self) -> list[list[ShuffledPair]]:
-        """Three caps of this area, however they may meet."""
+        """Three caps of this area, in a polytope around all ways in which they may meet."""
         low, high = reversed(self._densities)
-        return [[law(shares, low, high) for shares in vertices(Fraction(self.cap))]]
+        return [[law(shares, low, high) for shares in _met(self.eps0, self.dim, self.cap, self.gamma)]]
 
     def _constant_datasets(self) -> PairSet:
         """The others hold x0 = -x1, or a third vector that is about as far from both as it may be."""
@@ -257,6 +261,12 @@ class PrivUnit(LocalBudget):
         one = along - 1.0 / n
         inside = math.sqrt((one + (asked - 1) * across) / asked)
         return Accuracy(max(inside, math.sqrt(across)), inside, math.sqrt(max(one, across)))
+
+
+@lru_cache(maxsize=64)
+def _met(eps0: float, dim: int, cap: float, gamma: float) -> list[Shares]:
+    """Points around all shares of three caps: the swap bound is convex in them."""
+    return clipped(vertices(Fraction(cap)), cuts(eps0, dim, cap, gamma))
 
 
 def _lengths(vectors: FloatArray) -> FloatArray:

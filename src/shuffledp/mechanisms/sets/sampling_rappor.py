@@ -159,7 +159,7 @@ class SamplingRappor(FixedSets):
         weights = [math.comb(outside, i) * F**i * G ** (outside - i) for i in range(outside + 1)]
         up_to, found = list(itertools.accumulate(weights)), Classes()
         for (i, j, ones), weight in classes.items():
-            free = self.d - self.s - ones  # so many more ones leave a set without any
+            free = self.d - self.s - ones  # this many more ones leave a set without any
             for more in range(max(free, 0), outside + 1):
                 chance = up_to[more] if more == free else weights[more]
                 key = (i, j, more - free)

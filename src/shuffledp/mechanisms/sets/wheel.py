@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..laws import independent
 from ..parameters import Free, real, whole
 from ..row_codecs import Digits
 from .circle import positions, supported, wrapped
-from .wheel_types import SLACK, laws
+from .wheel_types import MOST_ITEMS, SLACK, seen_of_two, table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +67,11 @@ class Wheel(FixedSets):
     Moving mass from (e, e) and (1, 1) to (e, 1) and (1, e) keeps the mean of X and spreads it, so (sw)^2 is the
     worst case, in both directions, and one shuffled pair covers all pairs of sets.
 
-    *Swap bound*: for s = 1 the arcs of x0, x1 and a third item are independent; for s = 2 wheel_types.py lists the laws
-    of every two sets among every third one.
+    *Swap bound*: for s = 1 the arcs of x0, x1 and a third item are independent; for s = 2 to 4 wheel_types.py covers
+    the laws of every two sets among every third one.
 
     *Lower bound*: the adversary sees only whether y lies on an arc of a set; an independent point does so with
-    probability 1 - (1-w)^k for k items.
+    probability 1 - (1-w)^k for k items.  For s = 2 and three disjoint sets it also sees about how far arcs overlap.
 
     *Estimator*: a report supports v if y is on its arc, with probability we/Omega if v is held, else w.
 
@@ -162,12 +163,17 @@ class Wheel(FixedSets):
         return PairSet([ShuffledPair(independent(held, share), independent(share, held), t)])
 
     def _swap(self) -> Family:
-        """Sets of two items through the laws of wheel_types.py."""
-        if self.s != 2:
+        """Sets through the laws of wheel_types.py; for more than two items they are too many to list one by one."""
+        if not 1 < self.s <= MOST_ITEMS:
             return super()._swap()
         low = math.exp(-self.eps0) * self._on
-        types = laws(self._points, self._width, (self._on, low), self.d)
-        return SwapSet([replace(among(types, self.law.blanket()), slack=SLACK)])
+        make = partial(table, self._points, self._width, self.s, (self._on, low), min(self.d, 3 * self.s))
+        found, blanket = make(), self._blanket()
+        types = among([found.pair(row) for row in range(len(found) if self.s == 2 else 1)], blanket)
+        if self.s == 2:
+            return SwapSet([replace(types, slack=SLACK)])
+        (alone,) = blanket.pairs(1) or ()  # by itself it reveals as much as any two sets
+        return SwapSet([replace(types, victim=alone, more=make, slack=SLACK)])
 
     def _swap_members(self, most: int) -> Sequence[SwapPair] | None:
         """Those of single items: for sets, tuples would need a victim who keeps a set among all types as well."""
@@ -178,7 +184,7 @@ class Wheel(FixedSets):
         if self.s > 1:
             raise BoundNotApplicableError(
                 f"bound 'swap' needs the laws of all that another user may hold, and the wheel lists them for s = 1 "
-                f"and 2 only, got s = {self.s}; use bound='auto'."
+                f"to {MOST_ITEMS} only, got s = {self.s}; use bound='auto'."
             )
         share = [float(self._covered), float(1 - self._covered)]
         held = [share[0] * self._on, share[1] * math.exp(-self.eps0) * self._on]
@@ -197,8 +203,18 @@ class Wheel(FixedSets):
         held = [self._on * free[0], self._on * spare]
         pairs = both_directions(ShuffledPair(independent(held, free), independent(free, held), independent(held, free)))
         if self.d >= 3 * self.s:
+            free, held = self._seen if self.s == 2 else (free, held)
             pairs.append(ShuffledPair(*(independent(*np.roll([held, free, free], k, axis=0)) for k in range(3))))
         return PairSet(pairs)
+
+    @property
+    def _seen(self) -> tuple[list[float], list[float]]:
+        """Of two items: the chances of on and of blocks of distances, and the same for the set that is held."""
+        blocks, reach = seen_of_two(self._points, self._width), float(self._width) / (self._points - self._width)
+        low = math.exp(-self.eps0) * self._on
+        density = [self._on, *(low + (self._on - low) * reach * float(height) for _, height in blocks[1:])]
+        free = [float(chance) for chance, _ in blocks]
+        return free, [x * y for x, y in zip(free, density, strict=True)]
 
     # -- running it -------------------------------------------------------------------------------------------
 

@@ -1,142 +1,190 @@
-"""The wheel on sets of two items: the laws of every two sets among every third one.
+"""The wheel on sets of several items: laws that cover every two sets among every third one.
 
 A report is a point y of a circle of N points, seen with the arcs of all items; items are independent and uniform.  An
-item covers y with probability w = W/N, else its arc starts at one of N - W places.  A set {a, b} has the density
-on = e/Omega at y if one of its arcs covers it, else a density that rises from lo = 1/Omega, for disjoint arcs, to
-hi = (w on + (1-2w) lo)/(1-w), for arcs that coincide: lo + h (hi - lo), h = (N-W)/W (W-x)/(N-W-x) if they start x < W
-places apart, and h = 0 beyond.
+item covers y with probability w = W/N.  A set of s items has the density on = e/Omega at y if one of its arcs covers
+it, else lo + h (hi - lo), where lo = 1/Omega is that of disjoint arcs and hi that of arcs that coincide,
+hi = lo + (on - lo) g with g = (s-1) w/(1-w): if the arcs hold a share L of the circle, h = (sw - L)/(1 - L)/g.  As a
+density has the mean 1, E h = (sw - 1 + (1-w)^s)/((1-w)^s g) given that no item covers y, for any set.
 
 Replacing the density of each of the three sets, on its own, by hi with probability h and by lo otherwise keeps the mean
-of all three laws (docs/swap.md, Theorem 3, step 1).  Then every set is in one of three states.  Sets are edges of a
-graph whose vertices are the items, and given which items cover y, the chance that the sets of a group without such
-items all become hi is a product over connected groups: E h = w/(1-w) for one set, because densities have the mean 1 on
-every circle, and four more numbers, for two sets with a common item and for three of them in a path, a star or a
-triangle.  Inclusion and exclusion give the rest, so that the law of the states is affine in these numbers, and the
-swap bound convex: it is largest at a corner of any polygon that they lie in, and the corners are listed.
+of all three laws (docs/swap.md, Theorem 3, step 1).  Then every set is in one of three states, on, lo or hi.  Which
+sets are on depends on the number of items that each two and all three have in common.  Given which ones are not, what
+they become depends on items that do not cover y alone, and not on those of the other sets.  So all chances are
+affine in one law on {lo, hi}^3, that of three sets without an item at y, and the swap bound is convex in it: it is
+largest at a vertex of any polytope that the law lies in.  Of the law this is known:
 
-The polygon.  Let H be E h given one of the two places.  It is least, at least W/(2 (N-W)), if that place is next to y,
-and at most (1 + W (N-W)/(N-2W))/(N-W), because (W-x)/W <= h <= (W-x)/W (N-W)/(N-2W).  With a set {a, b} and another one
-{b, c} the number is E H^2, at least (E H)^2 and at most (E H)^2 + (max - E H)(E H - min); a star has E H^3 and a path
-E[H h H] with E[H h] = E H^2: both are E H^2 times something from min to max.  A triangle is at most a path of two.
+- the chance of hi is E h for each set;
+- two sets that have no item in common become hi independently;
+- two sets with common items both become hi with probability at least (E h)^2: given the places of these items the two
+  are independent and alike, and the mean of a square is at least the square of the mean.  If s = 2 and one item is
+  common, it is at most (E h)^2 + (most - E h)(E h - least): H, the mean of h given the place of the common item, is
+  least, at least E h/2, if that place is next to y, and at most (1 + W (N-W)/(N-2W))/(N-W), because
+  (W-x)/W <= h <= (W-x)/W (N-W)/(N-2W).
+
+If no two sets have an item in common all three are independent, and every h may be split between more than two values.
+For s = 2 its law is known: both items have P = N - W places.  They are x places away from each other with weight P for
+x = 0 and 2 (P-x) for x > 0, out of P^2, and h = (P/W) (W-x)/(P-x) for x < W, so that sums of the weights times h are
+sums of W - x.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from enum import IntEnum
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
-from ...errors import BoundNotApplicableError
-from ...numerics.pair import FloatArray, ShuffledPair
+from ...numerics.pair import FloatArray
+from ...numerics.rows import pad
+from ...numerics.swap.pair import TypeTable
+from ..two_level import CELLS, Cut, Shares, clipped, vertices
 
-#: What ends of an interval are moved by, and what t is lowered by, for rounding; SLACK is for P0 and P1.
-_ROUNDING, _LOWERED = 1e-12, 1.0 - 2.0**-41
+#: What t is lowered by for rounding; SLACK is for P0 and P1.
+_LOWERED = 1.0 - 2.0**-41
 SLACK = 2.0**-40
+#: Cells of the distance of two items, and the most items of a set.
+_CELLS, MOST_ITEMS = 4, 4
+_PAIRS = ((0, 1), (0, 2), (1, 2))
 
-Edge = tuple[int, int]
-
-
-class Shape(IntEnum):
-    """How several sets hang together."""
-
-    PAIR = 0
-    PATH = 1
-    STAR = 2
-    TRIANGLE = 3
+#: Items that all three sets have in common, and those of each two sets alone.
+Common = tuple[int, int, int, int]
 
 
-def laws(points: int, width: int, densities: tuple[float, float], items: int) -> list[ShuffledPair]:
+@lru_cache(maxsize=16)
+def table(points: int, width: int, s: int, densities: tuple[float, float], items: int) -> TypeTable:
     """The types of all pairs of sets, with the densities on and lo, if there are this many items."""
-    w = width / points
-    on, lo = densities
-    hi = (w * on + (1.0 - 2.0 * w) * lo) / (1.0 - w)
-    single, squares, cubes = moments(points, width)
-    ratios = {Shape.PAIR: (1.0,), Shape.PATH: cubes, Shape.STAR: cubes, Shape.TRIANGLE: (0.0, 1.0)}
-    found: dict[bytes, ShuffledPair] = {}
-    for edges in _patterns(items):
-        shapes = sorted({shape for some in _groups(edges) if (shape := _shape(some)) is not None})
-        for square, *ends in itertools.product(squares, *(ratios[shape] for shape in shapes)):
-            known = {shape: square * end for shape, end in zip(shapes, ends, strict=True)}
-            states = _states(edges, w, single, known)
-            if states.min() < 0.0:
-                raise BoundNotApplicableError(
-                    f"bound 'swap' of the wheel needs arcs that are not so long, got {w:.4g}; use bound='auto'."
-                )
-            values = np.meshgrid(*3 * [np.array([on, lo, hi])], indexing="ij")
-            live = states > 0.0
-            p0, p1, t = (states[live] * value[live] for value in values)
-            found.setdefault(states.tobytes(), ShuffledPair(p0, p1, t * _LOWERED))
-    return list(found.values())
+    w, (on, lo) = Fraction(width, points), densities
+    reach = (s - 1) * w / (1 - w)
+    mean = mean_height(w, s)
+    corners, most = vertices(mean), _most_of_two(points, width)
+    known: dict[tuple[int, ...], list[FloatArray]] = {}
+    laws = []
+    for common in patterns(items, s):
+        shared = tuple(common[0] + alone for alone in common[1:])
+        heights = [(Fraction(0), 1 - mean), (Fraction(1), mean)]
+        if not any(shared):
+            heights = heights_of_two(points, width) if s == 2 else heights
+            alone = np.array([1.0, *(float(chance) for _, chance in heights)])
+            split = [np.einsum("i,j,k->ijk", alone, alone, alone)]
+        else:
+            kinds, order = _sorted(tuple(_kind(number, s) for number in shared))
+            if kinds not in known:
+                known[kinds] = [_states(law) for law in joint(corners, mean, kinds, most)]
+            split = [states.transpose(np.argsort(order)) for states in known[kinds]]
+        value = np.array([on, *(lo + (on - lo) * float(reach * height) for height, _ in heights)])
+        off = covering(common, w, s)[np.ix_(*[np.minimum(np.arange(value.size), 1)] * 3)]
+        held = np.meshgrid(value, value, value, indexing="ij")
+        for states in split:
+            live = (mass := off * states) > 0.0
+            laws.append([mass[live] * held[i][live] for i in range(3)])
+    p0, p1, t = (pad(list(column)) for column in zip(*laws, strict=True))
+    return TypeTable(p0, p1, t * _LOWERED)
 
 
-def _patterns(items: int) -> Iterator[tuple[Edge, Edge, Edge]]:
-    """Two different sets and a third one, each a pair of items, up to the names of the items."""
-    for second, alike in (((2, 3), (0, 2, 4)), ((1, 2), (3,))):  # i and i + 1 are alike for these i
-        known = second[1] + 1
-        if known <= items:
-            for third in itertools.combinations(range(min(known + 2, items)), 2):
-                if not any(i + 1 in third and i not in third for i in alike):
-                    yield (0, 1), second, third
+def mean_height(w: Fraction, s: int) -> Fraction:
+    """E h, given that no item of the set covers y."""
+    miss = (1 - w) ** s
+    return (s * w - 1 + miss) / (miss * (s - 1) * w / (1 - w))
 
 
-def _groups(edges: Sequence[Edge]) -> Iterator[tuple[Edge, ...]]:
-    """All sets of different edges."""
-    different = list(dict.fromkeys(edges))
-    for size in range(len(different) + 1):
-        yield from itertools.combinations(different, size)
+def patterns(items: int, s: int) -> Iterator[Common]:
+    """What two different sets of s items, and a third one, may have in common."""
+    for three, a, b, c in itertools.product(range(s + 1), repeat=4):
+        most = max(three + a + b, three + a + c, three + b + c)
+        if three + a < s and most <= s and 3 * s - a - b - c - 2 * three <= items:
+            yield three, a, b, c
 
 
-def _shape(edges: Sequence[Edge]) -> Shape | None:
-    """The shape of a connected group of two or three edges; None: single edges, or not connected."""
-    items = set(itertools.chain(*edges))
-    if len(edges) == 2:
-        return Shape.PAIR if len(items) == 3 else None
-    if len(edges) != 3 or len(items) > 4:
-        return None
-    if len(items) == 3:
-        return Shape.TRIANGLE
-    degree = max(sum(item in edge for edge in edges) for item in items)
-    return Shape.STAR if degree == 3 else Shape.PATH
-
-
-def _moment(edges: Sequence[Edge], single: float, known: Mapping[Shape, float]) -> float:
-    """The chance that all of these sets become hi, if none of their items covers y."""
-    left, product = list(edges), 1.0
-    while left:
-        group = [left.pop()]
-        while near := [edge for edge in left if any(set(edge) & set(other) for other in group)]:
-            group += near
-            left = [edge for edge in left if edge not in near]
-        shape = _shape(group)
-        product *= single if shape is None else known[shape]
-    return product
-
-
-def _states(edges: Sequence[Edge], w: float, single: float, known: Mapping[Shape, float]) -> FloatArray:
-    """The chance of every three states of the three sets: on, lo or hi."""
-    out = np.zeros((3, 3, 3))
-    items = sorted(set(itertools.chain(*edges)))
-    for covered in itertools.product((False, True), repeat=len(items)):
-        on = {item for item, there in zip(items, covered, strict=True) if there}
-        chance = math.prod(w if there else 1.0 - w for there in covered)
-        off = [edge for edge in dict.fromkeys(edges) if not on & set(edge)]
-        for high in _groups(off):
-            # exactly these become hi: inclusion and exclusion over those that may as well
-            rest = [edge for edge in off if edge not in high]
-            share = sum((-1) ** len(more) * _moment([*high, *more], single, known) for more in _groups(rest))
-            state = tuple(0 if on & set(edge) else 2 if edge in high else 1 for edge in edges)
-            out[state] += chance * share
+def covering(common: Common, w: Fraction, s: int) -> FloatArray:
+    """The chance that exactly the sets i with index 1 have no item at y, by inclusion and exclusion."""
+    three, *two = common
+    none: dict[tuple[int, ...], Fraction] = {}
+    for some in CELLS:
+        shared = sum(three + alone for (i, j), alone in zip(_PAIRS, two, strict=True) if some[i] and some[j])
+        none[some] = (1 - w) ** (s * sum(some) - shared + three * (sum(some) == 3))
+    out = np.zeros((2, 2, 2))
+    for off in CELLS:
+        more = [some for some in CELLS if all(x <= y for x, y in zip(off, some, strict=True))]
+        out[off] = float(sum((-1) ** (sum(some) - sum(off)) * none[some] for some in more))
     return out
 
 
-def moments(points: int, width: int) -> tuple[float, tuple[float, float], tuple[float, float]]:
-    """E h; the least and the largest that E H^2 may be; and E H^3 or E[H h H] over it."""
+def _kind(shared: int, s: int) -> int:
+    """What is known of two sets with this many common items: 0 independent, 1 one of two items, 2 anything else."""
+    return 0 if shared == 0 else 1 if (shared, s) == (1, 2) else 2
+
+
+def _sorted(kinds: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The kinds of all pairs with the sets in another order, the one in which they are least, and that order."""
+    at = dict(zip(_PAIRS, kinds, strict=True))
+    orders = itertools.permutations(range(3))
+    return min((tuple(at[min(x[i], x[j]), max(x[i], x[j])] for i, j in _PAIRS), x) for x in orders)
+
+
+def _most_of_two(points: int, width: int) -> Fraction:
+    """The largest chance that two sets of two items with a common one both become hi."""
     places = points - width
-    mean = width / places
-    least, most = 0.5 * mean, min((1.0 + width * places / (points - 2 * width)) / places, 1.0)
-    square = mean * mean, mean * mean + max(most - mean, 0.0) * (mean - least)
-    low, high = 1.0 - _ROUNDING, 1.0 + _ROUNDING
-    return mean, (low * square[0], high * square[1]), (low * least, high * most)
+    mean = Fraction(width, places)
+    most = min((1 + Fraction(width * places, points - 2 * width)) / places, Fraction(1)) if points > 2 * width else 1
+    return Fraction(math.nextafter(float(mean * mean + max(most - mean, Fraction(0)) * mean / 2), 1.0))
+
+
+def joint(corners: list[Shares], mean: Fraction, kinds: tuple[int, ...], most: Fraction) -> list[Shares]:
+    """The vertices of a polytope around the laws of hi (1) and lo (0) of three sets, none of them on.
+
+    corners : those of all laws with this mean
+    """
+    cuts = []
+    for (i, j), kind in zip(_PAIRS, kinds, strict=True):
+        both = {cell: Fraction(1) for cell in CELLS if cell[i] and cell[j]}
+        cuts.append(Cut({cell: -weight for cell, weight in both.items()}, -mean * mean))
+        if kind < 2:
+            cuts.append(Cut(both, mean * mean if kind == 0 else most))
+    return clipped(corners, cuts)
+
+
+def _states(law: Shares) -> FloatArray:
+    """The chance of lo or hi for the sets that are not on, by the states on, lo and hi of all three."""
+    out = np.zeros((3, 3, 3))
+    for state in itertools.product(range(3), repeat=3):
+        alike = (x for cell, x in law.items() if all(i in (0, j + 1) for i, j in zip(state, cell, strict=True)))
+        out[state] = float(sum(alike, Fraction(0)))
+    return out
+
+
+def blocks_of_two(points: int, width: int) -> list[tuple[Fraction, Fraction, Fraction, Fraction]]:
+    """Distances of the two items of a set, given that none covers y: the chance of each block, E[h; block], and h at
+    its near and far end."""
+    places = points - width
+    ends = sorted({width * k // _CELLS for k in range(_CELLS + 1)})
+    height = [Fraction(places * (width - x), width * (places - x)) for x in ends]
+    found = []
+    for k, (a, b) in enumerate(itertools.pairwise(ends)):
+        # sums over a <= x < b of 2 (P-x) and 2 (W-x) P/W; x = 0 has half of its weight
+        weight, total = (Fraction((b - a) * (2 * y - a - b + 1) - (y if a == 0 else 0)) for y in (places, width))
+        found.append((weight / places**2, total / (places * width), height[k], height[k + 1]))
+    return found
+
+
+def heights_of_two(points: int, width: int) -> list[tuple[Fraction, Fraction]]:
+    """Values that h is split between for s = 2, and their chances: in every block the mean is kept."""
+    chances: dict[Fraction, Fraction] = {}
+    for chance, mean, near, far in blocks_of_two(points, width):
+        share = (mean - chance * far) / (near - far)
+        chances[near] = chances.get(near, Fraction(0)) + share
+        chances[far] = chances.get(far, Fraction(0)) + chance - share
+    chances[Fraction(0)] += 1 - sum(chances.values())  # no overlap at all
+    return list(chances.items())
+
+
+def seen_of_two(points: int, width: int) -> list[tuple[Fraction, Fraction]]:
+    """The chances of on, of every block and of the rest, for s = 2, and the means of h there (0 if on).
+
+    Who knows no more than these blocks distinguishes less than who sees all arcs: laws for a lower bound.
+    """
+    off = Fraction(points - width, points) ** 2
+    blocks = [(off * chance, mean / chance) for chance, mean, *_ in blocks_of_two(points, width)]
+    return [(1 - off, Fraction(0)), *blocks, (off - sum(chance for chance, _ in blocks), Fraction(0))]

@@ -41,8 +41,9 @@ class SwapCurve(Curve):
     def __init__(self, members: Members, which: IntArray, n: FloatArray, others: Others, dither: float) -> None:
         """``which`` is the victim pair of every row."""
         self.members, self.which, self.n, self.others, self.dither = members, which, n, others, dither
-        self.limit, self.floor, self.beta = members.limit[which], members.floor[which], members.beta[which]
+        self._own_limit, self.floor, self.beta = members.limit[which], members.floor[which], members.beta[which]
         self._slack = members.slack[which]
+        self.limit = self._own_limit + self._slack  # a law that is known up to a shift counts until there
         #: whether anybody may be free; if not, only the victim's own message counts
         self._swaps = (n > 2.0) & (n * self.beta > members.fewest_free[which])
         self._types, self._owner, self._first = ranges(members.start[which], members.types[which])
@@ -103,10 +104,10 @@ class SwapCurve(Curve):
         return self._seen[1]
 
     def _evaluate(self, eps: FloatArray) -> Values:
-        eps = np.maximum(eps - self._slack, 0.0)
+        short, eps = self._slack - eps, np.maximum(eps - self._slack, 0.0)
         local = self.members.local(self.which, eps)
-        live = np.flatnonzero(self._swaps & (eps < self.limit) & (local.log_delta > -np.inf))
-        value, slope = np.where(eps < self.limit, local.log_delta, -np.inf), local.slope
+        live = np.flatnonzero(self._swaps & (eps < self._own_limit) & (local.log_delta > -np.inf))
+        value, slope = np.where(eps < self._own_limit, local.log_delta, -np.inf), local.slope
         if live.size:
             part = self if live.size == eps.size else self.take(live)
             here, fall = part.placed(eps[live])
@@ -115,7 +116,7 @@ class SwapCurve(Curve):
             share = np.where(found < value[live], np.exp(np.minimum(largest - found, 0.0)), 0.0)
             slope[live] = share * fall + (1.0 - share) * slope[live]
             value[live] = np.fmin(found, value[live])
-        return Values(value + self._slack, np.where(np.isfinite(slope), slope, 1.0))
+        return Values(shifted(value, self._slack, short), np.where(np.isfinite(slope), slope, 1.0))
 
     @np.errstate(all="ignore")
     def crude(self, eps: FloatArray) -> FloatArray:
@@ -123,11 +124,12 @@ class SwapCurve(Curve):
         parts = self._in_parts()
         if len(parts) > 1:
             return np.concatenate([self.take(rows).crude(eps[rows]) for rows in parts])
-        eps = np.maximum(eps - self._slack, 0.0)
+        short, eps = self._slack - eps, np.maximum(eps - self._slack, 0.0)
         local = self.members.local(self.which, eps).log_delta
         here, _ = self.placed(eps)
         value = np.fmin(self._whole(lines.largest_bound(here, self.dither), here, local), local)
-        return np.where(eps < self.limit, np.where(self._swaps, value, local) + self._slack, -np.inf)
+        value = np.where(eps < self._own_limit, np.where(self._swaps, value, local), -np.inf)
+        return shifted(value, self._slack, short)
 
     def _whole(self, value: FloatArray, here: At, log_local: FloatArray) -> FloatArray:
         """log delta, given the largest U + exposed of every row."""
@@ -212,7 +214,7 @@ class SwapCurve(Curve):
 
     def _on_lines(self, here: At, eps: FloatArray) -> FloatArray:
         """max over types of log(U + exposed), in the best way, which is kept for nearby eps."""
-        stale = ~(np.abs(eps - self._chosen_at) <= tuning.NEARBY * np.minimum(eps, self.limit - eps))
+        stale = ~(np.abs(eps - self._chosen_at) <= tuning.NEARBY * np.minimum(eps, self._own_limit - eps))
         stale |= ~(np.abs(here.c - self._chosen_c) <= tuning.SAME_LINE * here.c)  # at a kink c may jump
         value, old, new = np.empty(eps.size), np.flatnonzero(~stale), np.flatnonzero(stale)
         if old.size:
@@ -227,7 +229,7 @@ class SwapCurve(Curve):
         some = largest_of(self.members.spread[self._types], self._owner, tuning.GUESSED_TYPES)
         row, kind, laws = self._owner[some], self._types[some], self.members.laws
         law = laws.gap[kind], laws.v[kind], laws.t[kind]
-        (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self.limit[row])
+        (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self._own_limit[row])
         q = 2.0 + slope**2 * self.members.spread[kind] / self._copies[row]
         eps = eps + 2.1 / (q**3 * slope)  # the cost of moduli in place of real parts, fitted to a Gaussian X
         worst = largest_of(np.where(self.members.spread[kind] > 0.0, eps, 0.0), row, 1)
@@ -255,6 +257,16 @@ def on_grid(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
 def dither_for(tol: float) -> float:
     """The dither, in tilted deviations, for a relative accuracy ``tol`` of eps."""
     return min(max(math.sqrt(tol), lines.FINE), tuning.WIDEST_SWAP_DITHER)
+
+
+@charge("laws that are known up to a shift of eps", "docs/proofs.md, Lemma 19")
+def shifted(log_delta: FloatArray, slack: FloatArray, short: FloatArray) -> FloatArray:
+    """log delta at eps from that at eps - slack; where eps is too small by ``short``, from that at 0.
+
+    (P0 - e^-a P1)_+ is at most (P0 - P1)_+ and (1 - e^-a) P1 <= a P1.
+    """
+    more = np.logaddexp(log_delta, np.log(np.maximum(short, 1e-300)))
+    return np.asarray(np.where(short > 0.0, more, log_delta) + slack)
 
 
 @charge("nobody is free, or too few others", "docs/swap.md, Theorem 1")

@@ -16,7 +16,7 @@ from ..line import saddle, tilt
 from ..pair import FloatArray, IntArray
 from ..rows import take_rows
 from .pair import largest_of, ranges
-from .sums import Line, Swapped, log_screen, log_upper
+from .sums import Line, Swapped, log_normal, log_screen, log_upper
 from .waiting import Waiting
 
 #: Dither of the usual line, in tilted deviations: it raises eps by half its square, relatively.
@@ -100,6 +100,8 @@ def best_way(here: At, dither: float) -> tuple[FloatArray, IntArray]:
     close = here.c * here.deviation < tuning.CLOSE
     law = here.x[here.lead]
     grainy = (law.max(axis=1) - law.min(axis=1)) > tuning.GRAINY * here.deviation
+    if grainy.any():
+        grainy &= _resonates(here, flat, dither)
     few = here.waiting.others.max(axis=1) * here.waiting.beta <= 4.0 * tuning.FEW_FREE
     able = (close | (grainy & few)) & (here.types * here.x.shape[1] <= tuning.MOST_JOINED)
     able &= here.waiting.closed | (here.waiting.others.shape[1] == 1)  # otherwise A has thousands of blocks
@@ -120,6 +122,14 @@ def best_way(here: At, dither: float) -> tuple[FloatArray, IntArray]:
         way[rows] = np.where(found < value[rows], k[rows], way[rows])
         value[rows] = np.fmin(value[rows], found)
     return value, way
+
+
+def _resonates(here: At, flat: FloatArray, dither: float) -> np.ndarray:
+    """Whether the worst type exceeds what nodes of a normal law add by half of what the next wider dither costs."""
+    worst = largest_of(flat, here.owner, 1)
+    line = here.line(np.arange(worst.size), np.zeros_like(worst), dither)
+    cost = 0.5 * (_DITHERS[~_USUAL].min() * line.c * here.deviation) ** 2
+    return np.asarray(~(flat[worst] <= log_normal(here.on(worst, line), here.copies) + 0.5 * cost))
 
 
 def _best_line(here: At, flat: FloatArray, tried: np.ndarray, dither: float) -> tuple[FloatArray, IntArray]:

@@ -217,6 +217,13 @@ def log_screen(types: Swapped) -> FloatArray:
     return weighed(np.fmin(near + middle + far, crude) * (1.0 + 1e-9), types.peak, types.line)
 
 
+def log_normal(types: Swapped, copies: FloatArray) -> FloatArray:
+    """About log U of every row if |M(c+iy)| fell as for a normal law: what nodes far from 0 add is left out."""
+    c, h, s = types.line
+    rate = 0.5 * (types.at.variance * copies + s * s)
+    return weighed(_gaussian_sum(rate, c, h) / h, types.peak, types.line)
+
+
 def _beyond_cliff(types: Swapped, cliff: FloatArray, off: FloatArray, square: FloatArray) -> FloatArray:
     """What the nodes beyond pi/range add, at most; ``off`` is X less its mean, and ``square`` the square of that.
 
@@ -242,11 +249,12 @@ def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
     By Poisson summation it is sum_k G(2 pi k/h), where G(0) = (pi/c) erfcx(c sqrt(rate)), erfcx(x) <=
     (2/sqrt(pi))/(x + sqrt(x^2 + 4/pi)) (DLMF 7.8.2), and at most every odd convergent of 1/sqrt(pi)/(x + (1/2)/(x +
     1/(x + (3/2)/(x + ...)))) (DLMF 7.9.2), and G(w) = (pi/c) E e^(-c|w - N|), N Gaussian of variance 2 rate, is at most
-    (pi/c) (e^(rate c^2 - c w) + Pr[N > w]).
+    (pi/c) (e^(rate c^2 - c w) + Pr[N > w]), with Pr[N > k w] <= e^(-k w^2/(4 rate))/2: geometric sums over k.
     """
     root = c * np.sqrt(rate)
     fraction = root + 0.5 / (root + 1.0 / (root + 1.5 / (root + 2.0 / root)))
     center = np.fmin(2.0 / (root + np.sqrt(root * root + 4.0 / np.pi)), 1.0 / fraction) / np.sqrt(np.pi)
     w = 2.0 * np.pi / h
-    alias = 2.0 * (np.exp(rate * c * c - c * w) / -np.expm1(-c * w) + 2.0 * np.exp(-w * w / (4.0 * rate)))
+    far = w * w / (4.0 * rate)
+    alias = 2.0 * (np.exp(rate * c * c - c * w) / -np.expm1(-c * w) + 0.5 * np.exp(-far) / -np.expm1(-far))
     return np.asarray(np.pi / c * (center + alias))

@@ -1,0 +1,223 @@
+"""Planar Laplace noise: a law of a slot on finitely many values that dominates the one on the plane (Lemma 18).
+
+The victim is at x0 = (-h, 0) or x1 = (h, 0), another user at r, with the densities P0, P1 and R, and v = P1/R.  In
+elliptic coordinates y = h (cosh m cos a, sinh m sin a) is h (cosh m + cos a) away from x0 and h (cosh m - cos a) from
+x1, and the element of area is h^2 (cosh^2 m - cos^2 a) dm da.  So P0/P1 = e^g with g = -2h cos a, whatever m and r are,
+and moments of polynomials under P1 over a cell of (m, a) are products of integrals over m and over a, of entire
+functions: Gauss and Legendre's rule has them to all digits.  Nothing is integrated against R, which has a cone at r.
+
+Every report of a cell is split twice, both times with its means of P0, P1 and R kept:
+
+- between the two values of g at the ends of an interval of angles that holds the cell;
+- then between two values of v, below and above all of the cell, and "nothing".  For that the mass of R need only be
+  known from below: by Jensen's inequality it is at least mass(P1) exp(-mean of log v), and the mean of log v =
+  |y-r| - |y-x1| at most the root of the mean of |y-r|^2, less that of |y-x1|.
+
+R is never divided by its sum: the masses add up to less than 1.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ...numerics.pair import FloatArray, IntArray
+
+#: Nodes of a quadrature over one cell in m or a.
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+#: The exponent h cosh m changes by at most this much in a quadrature, and m by this much.
+_FALL, _WIDE = 3.0, 0.25
+#: Beyond this many units all reports of an angle are one cell; what lies further out is e^-60 of that cell.
+_FAR, _LAST = 40.0, 100.0
+#: More than any derivative, and less than any distance that counts.
+_STEEP, _TINY = 1e100, 1e-100
+#: Every interval of log v is made wider by this much at both ends, and a mean of log v is raised by less.
+_ROUNDING, _LIFT = 1e-5, 1e-9
+
+#: P0, P1 and t of the symbols of a slot.
+Slot = tuple[FloatArray, FloatArray, FloatArray]
+
+
+class Detail(NamedTuple):
+    """How fine a law is: intervals of g, angles in each of them, steps of |y|, steps of log v."""
+
+    turns: int
+    angles: int
+    step: float
+    level: float
+
+
+class Cells(NamedTuple):
+    """The upper half of the plane in cells (angle, m), and what P1 has there; the lower half is its mirror image.
+
+    Arrays with a first axis of 2 are about the parts of P1 that are moved to the lower and to the upper end of g.
+    """
+
+    half: float
+    g: FloatArray  # ends of the intervals, rising
+    turn: IntArray  # which interval an angle belongs to
+    mass: FloatArray  # (end, angle, m): of a part of P1
+    near: FloatArray  # mean of |y - x1|
+    square: FloatArray  # mean of |y|^2
+    x: FloatArray  # mean of the coordinates
+    y: FloatArray
+    middle: tuple[FloatArray, FloatArray, FloatArray]  # a point of the cell, and its |y - x1|
+    by_a: tuple[FloatArray, FloatArray, FloatArray]  # their derivatives by a
+    by_m: tuple[FloatArray, FloatArray, FloatArray]
+    bend: FloatArray  # how far the point may be from the one that these derivatives give
+    least: FloatArray  # of |y - x1|
+    longest: FloatArray  # of the derivative of y by m or a
+    sine: FloatArray  # the largest |sin a|
+    sides: tuple[FloatArray, FloatArray]  # of the cell: in a and in m
+
+
+@lru_cache(maxsize=64)
+def cells(half: float, wide: float, detail: Detail) -> Cells:
+    """Cells for a pair 2 ``half`` apart in a domain of diameter ``wide``."""
+    ends = np.linspace(0.0, math.pi, detail.turns + 1)
+    a = np.linspace(0.0, math.pi, detail.turns * detail.angles + 1)
+    turn = np.repeat(np.arange(detail.turns), detail.angles)
+    g = -2.0 * half * np.cos(ends)
+    m, first = _levels(half, wide, detail.step)
+
+    node, weight = _nodes(a)
+    cos, sin = np.cos(node), np.sin(node)
+    low, high = g[turn][:, None], g[turn + 1][:, None]
+    above = np.expm1(-2.0 * half * cos - low) / np.expm1(high - low)
+    weight = np.stack([1.0 - above, above]) * np.exp(half * cos - half) * weight
+    by_a = [(weight * cos**k).sum(axis=2)[:, :, None] for k in range(5)]
+    by_sin = [(weight * sin * cos**k).sum(axis=2)[:, :, None] for k in range(3)]
+
+    node, weight = _nodes(m)
+    cosh, sinh = np.cosh(node), np.sinh(node)
+    weight = weight * np.exp(half - half * cosh)
+    by_m = [np.add.reduceat((weight * cosh**k).sum(axis=1), first) for k in range(5)]
+    by_sinh = [np.add.reduceat((weight * sinh * cosh**k).sum(axis=1), first) for k in range(3)]
+
+    def area(i: int, j: int) -> FloatArray:
+        """The integral of cosh^i m cos^j a (cosh^2 m - cos^2 a)."""
+        return np.asarray(by_m[i + 2] * by_a[j] - by_m[i] * by_a[j + 2])
+
+    element = area(0, 0)
+    square = (area(2, 0) + area(0, 2)) / element - 1.0
+    across = (by_sinh[2] * by_sin[0] - by_sinh[0] * by_sin[2]) / element
+    edge = np.append(m[first], m[-1])
+    at_a, at_m = 0.5 * (a[:-1] + a[1:])[:, None], 0.5 * (edge[:-1] + edge[1:])
+    sine = np.where(np.abs(at_a - 0.5 * math.pi) <= math.pi / a.size, 1.0, np.sin([a[:-1], a[1:]]).max(axis=0)[:, None])
+    sides = np.diff(a)[:, None], np.diff(edge)
+    (c, s), (ch, sh) = (np.cos(at_a), np.sin(at_a)), (np.cosh(at_m), np.sinh(at_m))
+    return Cells(
+        half,
+        g,
+        turn,
+        half**2 / (2.0 * math.pi) * element,
+        half * (area(1, 0) - area(0, 1)) / element,
+        half**2 * square,
+        half * area(1, 1) / element,
+        half * across,
+        (half * ch * c, half * sh * s, half * (ch - c)),
+        (-half * ch * s, half * sh * c, half * s),
+        (half * sh * c, half * ch * s, half * sh),
+        0.125 * half * np.cosh(edge[1:]) * (sides[0] + sides[1]) ** 2,
+        half * (np.cosh(edge[:-1]) - np.cos(a[:-1])[:, None]),
+        np.append(half * np.sqrt(np.sinh(edge[1:-1]) ** 2 + sine**2), np.full(sine.shape, _STEEP), axis=1),
+        sine,
+        sides,
+    )
+
+
+def _levels(half: float, wide: float, step: float) -> tuple[FloatArray, IntArray]:
+    """Ends of intervals of m, and which of them begin a cell: narrow where the places are, then wider."""
+    ends, first = [0.0], [0]
+    while half * math.cosh(ends[-1]) < half + _LAST:
+        beyond = max(half * (math.cosh(ends[-1]) - 1.0) - 0.6 * wide, 0.0)
+        length = min(step * math.exp(0.2 * beyond) * (1.0 + 0.2 * beyond), _FALL)
+        rise = half * math.sinh(ends[-1])
+        ends.append(ends[-1] + min(_WIDE, 2.0 * length / (rise + math.sqrt(rise * rise + 2.0 * half * length))))
+        if beyond < _FAR:
+            first.append(len(ends) - 1)
+    return np.array(ends), np.array(first[:-1] if first[-1] == len(ends) - 1 else first)
+
+
+def _nodes(ends: FloatArray) -> tuple[FloatArray, FloatArray]:
+    wide = np.diff(ends)[:, None]
+    return ends[:-1, None] + 0.5 * wide * (_POINTS + 1.0), 0.5 * wide * _WEIGHTS
+
+
+def victim(of: Cells) -> Slot:
+    """The victim's laws, on values of g alone, among others who hold x1."""
+    mass = 2.0 * of.mass.sum(axis=2)
+    p1 = np.zeros(of.g.size)
+    np.add.at(p1, [of.turn, of.turn + 1], mass)
+    return p1 * np.exp(of.g), p1, p1
+
+
+def logs_of_v(of: Cells, place: tuple[float, float]) -> FloatArray:
+    """Mean of log v by part of a cell, rounded up."""
+    x, y = place
+    square = of.square - 2.0 * (x * of.x + y * of.y) + (x * x + y * y)
+    return np.asarray(np.sqrt(np.maximum(square, 0.0)) - of.near)
+
+
+def range_of_v(of: Cells, place: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
+    """Below and above log v = |y-r| - |y-x1| in every cell.
+
+    Its gradient is the difference of the unit vectors from r and x1, of length q <= 2 |r - x1|/(|y-r| + |y-x1|).  Along
+    a the derivative is at most q times that of y; along m at most q/2 of that, and q h |sin a| more.  Or it is that in
+    the middle, and a distance to r is convex, with curvature at most 1/distance.
+    """
+    x, y = of.middle[0] - place[0], of.middle[1] - place[1]
+    away = math.hypot(place[0] - of.half, place[1])
+    distance, (wide_a, wide_m) = np.maximum(np.hypot(x, y), _TINY), of.sides
+    reach = 0.5 * of.longest * np.hypot(wide_a, wide_m)
+    nearest = np.maximum(distance - reach, _TINY)
+    q = 2.0 * np.minimum(away / (nearest + of.least), 1.0)
+    off = 0.5 * q * (wide_a * of.longest + wide_m * (0.5 * q * of.longest + of.half * of.sine))
+    by_a, by_m = ((x * d[0] + y * d[1]) / distance - d[2] for d in (of.by_a, of.by_m))
+    # the segment from the middle to a point may leave the cell, but is at most ``reach`` long
+    clear = np.minimum(nearest, np.maximum(of.middle[2] - reach, _TINY))
+    bend = q * of.bend + 0.5 * reach**2 / clear
+    off = np.minimum(off, 0.5 * (wide_a * np.abs(by_a) + wide_m * np.abs(by_m)) + bend)
+    at = distance - of.middle[2]
+    return np.maximum(at - off, -away) - _ROUNDING, np.minimum(at + off, away) + _ROUNDING
+
+
+def among(of: Cells, place: tuple[float, float], level: float) -> Slot:
+    """The law of a slot among others who hold ``place``: P0, P1 and a part of R, on few values of (P0/R, P1/R)."""
+    log_v = _grid(math.hypot(place[0] - of.half, place[1]) + 2.0 * _ROUNDING, level)
+    v = np.exp(log_v)
+    total = np.zeros(of.g.size * v.size)
+    for mirror in (1.0, -1.0):
+        here = place[0], mirror * place[1]
+        ends = range_of_v(of, here)
+        below, above = np.exp(ends[0]), np.exp(ends[1])
+        t = least_mass(of.mass, logs_of_v(of, here), ends)
+        up = np.maximum(of.mass - t * below, 0.0) / (above - below)
+        down = np.maximum(t * above - of.mass, 0.0) / (above - below)
+        for value, part in ((below, down), (above, up)):
+            at = np.clip(np.searchsorted(v, value) - 1, 0, v.size - 2)
+            share = np.clip((value - v[at]) / (v[at + 1] - v[at]), 0.0, 1.0)
+            for end in (0, 1):
+                symbol = (of.turn + end)[:, None] * v.size + at
+                total += np.bincount(symbol.ravel(), (part[end] * (1.0 - share)).ravel(), total.size)
+                total += np.bincount(symbol.ravel() + 1, (part[end] * share).ravel(), total.size)
+    live = total > 0.0
+    p1 = (total.reshape(-1, v.size) * v).ravel()[live]
+    return p1 * np.exp(np.repeat(of.g, v.size)[live]), p1, total[live]
+
+
+def least_mass(mass: FloatArray, log_v: FloatArray, ends: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """At most the integral of R over a part of a cell, given that of P1, the mean of log v and the range of log v."""
+    return np.asarray(mass * np.exp(-np.clip(log_v + _LIFT, *ends)))
+
+
+def _grid(far: float, level: float) -> FloatArray:
+    """Values of log v from -far to far: fine where v is large, as these decide the spread of X."""
+    found, step = [far], level
+    while found[-1] > -far:
+        step *= 1.25 if found[-1] < 0.4 * far else 1.0
+        found.append(max(found[-1] - step, -far))
+    return np.array(found[::-1])
