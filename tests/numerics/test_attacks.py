@@ -11,6 +11,7 @@ import pytest
 import shuffledp as sdp
 from reference import ball_oracle
 from reference.asking import epsilon, log_delta
+from reference.repetition import slow
 from shuffledp.numerics.pair import ShuffledPair
 
 SIX = ([0.5, 0.0625, 0.125, 0.125, 0.125, 0.0625], [0.125, 0.25, 0.125, 0.25, 0.125, 0.125])
@@ -75,7 +76,7 @@ def test_the_point_mass_is_charged_where_the_comb_skips(rtol: float) -> None:
                 assert log_delta(ShuffledPair(*law), 1000, eps, rtol, "lower") <= truth + 1e-12
 
 
-@pytest.mark.parametrize("n", [16, 20, 24])
+@pytest.mark.parametrize("n", [16, slow(20), slow(24)])
 @pytest.mark.parametrize("off", [1e-4, 1e-6, 1e-8])
 def test_a_tiny_generating_function_loses_no_digits(n: int, off: float) -> None:
     """sum t = 1 and eps just below the limit: M(c) = 1e-5, so 1 + (M - 1) has lost five digits."""
@@ -186,6 +187,7 @@ def test_many_rare_symbols_are_not_nothing() -> None:
     assert most >= 1e-22 * (1.0 - 1e-3)
 
 
+@pytest.mark.slow
 def test_rows_apart_by_rounding_take_few_nodes() -> None:
     """Ratios so near 1 that a sum without a limit would have 10^12 nodes."""
     first = 0.39876905998126

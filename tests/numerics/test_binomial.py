@@ -7,9 +7,10 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from reference.repetition import examples
 from shuffledp.numerics import binomial
 from shuffledp.numerics.binomial import deviance, log_multinomial, log_tail_bound, stirling_correction
 
@@ -30,7 +31,7 @@ def test_stirling_correction_of_zero_is_zero() -> None:
     assert float(stirling_correction(np.array(0.0))) == 0.0
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(k=st.integers(0, 10**9), offset=st.floats(-0.999, 20.0))
 def test_deviance(k: int, offset: float) -> None:
     mean = (k + 0.5) * (1.0 + offset)
@@ -41,7 +42,7 @@ def test_deviance(k: int, offset: float) -> None:
     assert abs(found - exact) <= 1e-13 * exact + 1e-300
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(k=st.integers(1, 10**12), shift=st.floats(-1e-3, 1e-3))
 def test_deviance_near_the_mean_has_no_cancellation(k: int, shift: float) -> None:
     mean = k * (1.0 + shift)

@@ -155,6 +155,7 @@ def test_composition_gains_as_well() -> None:
     assert once < twice <= before * (1 + 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["three options", "any", "four options", "two rows"])
 def test_the_most_work_takes_little_time(case: str) -> None:
     """About 50 ms; four times that passes on a machine that does other things, too."""

@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import ball_oracle
 from reference.asking import log_delta
 from reference.fractions_oracle import round_enclosure, worst_divergence
+from reference.repetition import examples
 from reference.rounds import Laws, rounds
 from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.pair import ShuffledPair
@@ -37,7 +38,7 @@ def check(laws: Laws, n: int, eps: float, rtol: float) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     laws=rounds(4),
     n=st.integers(1, 10),
@@ -49,14 +50,14 @@ def test_brackets_the_fraction(laws: Laws, n: int, eps: float, rtol: float) -> N
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(laws=rounds(2), n=st.integers(20, 36), eps=st.sampled_from([0.0, 0.05, 0.3, 1.0]))
 def test_brackets_the_fraction_at_dozens(laws: Laws, n: int, eps: float) -> None:
     check(laws, n, eps, 1e-5)
 
 
 @pytest.mark.slow
-@settings(max_examples=800, deadline=None)
+@examples(800)
 @given(laws=rounds(6), n=st.integers(1, 7), eps=st.floats(0.0, 6.0), rtol=st.sampled_from([1e-2, 1e-4, 1e-7]))
 def test_brackets_the_fraction_slow(laws: Laws, n: int, eps: float, rtol: float) -> None:
     check(laws, n, eps, rtol)
@@ -69,7 +70,7 @@ def test_zero_from_the_largest_ratio_on(n: int) -> None:
             assert log_delta(round_, n, eps, 1e-4, "lower") == log_delta(round_, n, eps, 1e-4, "upper") == -math.inf
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(laws=rounds(4), n=st.integers(1, 60), eps=st.sampled_from([0.0, 0.1, 0.7]))
 def test_falls_with_n(laws: Laws, n: int, eps: float) -> None:
     low, _ = ends(ShuffledPair(*laws), 2 * n, eps, 1e-4)
@@ -77,7 +78,7 @@ def test_falls_with_n(laws: Laws, n: int, eps: float) -> None:
     assert low <= high
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(laws=rounds(4), n=st.integers(1, 60), eps=st.sampled_from([0.0, 0.1, 0.7]), j=st.integers(0, 3))
 def test_falls_with_t(laws: Laws, n: int, eps: float, j: int) -> None:
     fewer = list(laws.t)
@@ -87,7 +88,7 @@ def test_falls_with_t(laws: Laws, n: int, eps: float, j: int) -> None:
     assert low <= high
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(laws=rounds(4).filter(lambda x: len(x.t) > 1), n=st.integers(1, 60), eps=st.sampled_from([0.0, 0.1, 0.7]))
 def test_merging_symbols_lowers(laws: Laws, n: int, eps: float) -> None:
     merged = ShuffledPair(*([x[0] + x[1], *x[2:]] for x in laws))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from contract.cases import all_cases
+from reference import repetition
 from shuffledp.mechanisms.composite.parallel_law import both_unlike, dominating_pairs
 from shuffledp.mechanisms.metric.line_pairs import LinePairs
 from shuffledp.mechanisms.numeric.laplace import Laplace
@@ -148,7 +149,7 @@ def test_one_listed_pair_dominates_every_combination_of_u_and_v(m: Any) -> None:
         pytest.skip("a symbol is exposed")
     listed = dominating_pairs(m)
     every = list(itertools.permutations(rows, 2))
-    for a, b in every[:: max(1, len(every) // 60)]:
+    for a, b in every[:: max(1, len(every) // (20 if repetition.quick else 60))]:
         assert covered(listed, ShuffledPair(P0=a, P1=b, t=omega))
 
 

@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.fractions_oracle import round_enclosure
+from reference.repetition import examples
 from shuffledp.numerics.composition.profile_curve import (
     COARSE,
     EMPTY,
@@ -120,7 +121,7 @@ def test_nothing_revealed_is_one_node() -> None:
     assert flat.eps.tolist() == [0.0] and losses(flat).eps.size == 0
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.integers(-20, 20), min_size=2, max_size=12))
 def test_the_hull_is_convex_and_below_all_points(heights: list[int]) -> None:
     x, y = np.arange(len(heights), dtype=float), np.array(heights, dtype=float)

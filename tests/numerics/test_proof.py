@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.asking import log_delta
 from reference.fractions_oracle import round_enclosure
+from reference.repetition import examples
 from reference.rounds import Laws, rounds
 from shuffledp.errors import CertificationError
 from shuffledp.numerics.pair import ShuffledPair
@@ -35,7 +36,7 @@ def width_of(laws: Laws, eps: float) -> float:
     return float(np.abs(values).max()) if values.size else 1.0
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     rounds(most=3),
     st.integers(1, 6),
@@ -53,19 +54,19 @@ def test_any_contour_is_an_upper_bound(
     proved(laws, n, eps, Method("contour", bits, c=c / width, s=s * width, h=h / width, nodes=nodes))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(rounds(most=3), st.integers(1, 6), EPS, st.integers(-2, 9), st.sampled_from([64, 200]))
 def test_any_table_is_an_upper_bound(laws: Laws, n: int, eps: float, cap: int, bits: int) -> None:
     proved(laws, n, eps, Method("counts", bits, cap=cap))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(rounds(most=4), st.integers(1, 6), EPS)
 def test_one_user_alone_is_an_upper_bound(laws: Laws, n: int, eps: float) -> None:
     proved(laws, n, eps, Method("local", 128))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(rounds(most=3), st.integers(1, 7), EPS)
 def test_the_chosen_method_is_tight(laws: Laws, n: int, eps: float) -> None:
     r = ShuffledPair(*laws)

@@ -35,7 +35,9 @@ def both(laws: tuple[list[float], ...], n: int, delta: float) -> tuple[float, fl
     return low, high
 
 
-@pytest.mark.slow_cases("laws28-1000-1e-06", "laws18-*", "laws20-*", "laws14-*")
+@pytest.mark.slow_cases(
+    "laws28-1000-1e-06", "laws18-*", "laws20-*", "laws14-*", "laws12-*", "laws13-*", "laws16-*", "laws19-*", "laws26-*"
+)
 @pytest.mark.parametrize(
     ("laws", "n", "delta"),
     [

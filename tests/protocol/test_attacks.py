@@ -181,7 +181,7 @@ def test_a_stated_eps_is_accepted_exactly_if_it_is_proved(mechanism: str) -> Non
 def test_a_stated_eps_of_several_reports_is_accepted_exactly_if_it_is_proved() -> None:
     plan = plan_with(users=1000, reports_per_user=2)
     usual, data = plan.guarantee.epsilon, plan.to_dict()
-    for eps in usual * (1.0 - np.geomspace(1e-7, 1e-3, 3)):
+    for eps in usual * (1.0 - np.array([1e-7, 1e-3])):
         data["guarantee"]["epsilon"] = float(eps)
         delta = sdp.profile(plan.query.randomizer, n=1000, epsilon=eps, reports_per_user=2, tol=1e-7)
         with nullcontext() if delta < plan.delta else pytest.raises(ParameterError, match="got eps = "):

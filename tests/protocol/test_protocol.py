@@ -148,10 +148,10 @@ def test_messages_hold_the_law_of_the_mechanism_and_nothing_else() -> None:
     plan = plan_with("grr:eps0=1")
     client, m = sdp.Client(plan), plan.query.randomizer
     rng = np.random.default_rng(0)
-    raw = b"".join(message for _ in range(6000) for message in client.report("pear", rng=rng))
-    assert len(raw) == 6000
+    raw = b"".join(message for _ in range(2000) for message in client.report("pear", rng=rng))
+    assert len(raw) == 2000
     counts = np.bincount(from_bytes(m.codec, raw), minlength=3)
-    expected = 6000 * m.probabilities()[1]
+    expected = 2000 * m.probabilities()[1]
     assert np.sum((counts - expected) ** 2 / expected) < 18  # 2 degrees of freedom
 
 
@@ -205,6 +205,7 @@ def test_bytes_and_back(query: Any) -> None:
 # -- the shuffler -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("1048576")
 @pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("memory", [2**20, 1])
 def test_the_order_is_uniform(memory: int) -> None:

@@ -54,15 +54,17 @@ class Local(Engine):
         # a seeded generator gives the parts in their order; each is then divided among the threads
         threads = 1 if rng is not None else min(_MOST_THREADS, thread_count(None))
 
-        def counted(part: Any) -> tuple[Tally, int]:
+        def counted(numbered: tuple[int, Any]) -> tuple[Tally, int]:
+            i, part = numbered
             columns = part if plan.user_column else columns_of(plan, part)
             inputs, alone = query.inputs(columns, rng=rng), 1 if threads > 1 else None
-            return query.randomizer.privatize_counts(inputs, rng=rng, threads=alone), length(columns[0])
+            m = query.randomizer._further if i else query.randomizer
+            return m.privatize_counts(inputs, rng=rng, threads=alone), length(columns[0])
 
         parts: Iterable[Any] = encoded_parts(plan, data, rng=rng) if plan.user_column else batches_of(plan, data)
         total: Tally | None = None
         done = 0
-        for part, rows_done in of_each(counted, parts, threads):
+        for part, rows_done in of_each(counted, enumerate(parts), threads):
             total = part if total is None else total + part
             done += rows_done
             run.progress(done, data.rows)

@@ -70,7 +70,8 @@ def _privatized(plan: Plan, data: Source, out: Path, work: Work, run: Run) -> He
     for group in _groups(plan, data)[work.groups :]:
         try:
             for columns in encoded_parts(plan, data, rng=rng, group=group):
-                made = query.randomizer.privatize(query.inputs(columns, rng=rng), rng=rng)
+                m = query.randomizer._further if work.users else query.randomizer
+                made = m.privatize(query.inputs(columns, rng=rng), rng=rng)
                 raw = to_bytes(codec, made.data)
                 work.scatter(raw, src, users=length(columns[0]), for_release=made.for_release)
                 run.progress(work.users, data.rows)

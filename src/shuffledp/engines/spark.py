@@ -72,6 +72,7 @@ class Spark(Engine):
 
     def _count(self, plan: Plan, source: Any, run: Run) -> Tally:
         """Privatize and count on the executors, keeping no report."""
+        refuse_shuffler_noise(plan)
         frame, task = self._prepared(plan, source, run.rng)
         mechanism = plan.query.randomizer.spec
         with failures_of(frame.name):
@@ -90,6 +91,7 @@ class Spark(Engine):
         equal (for a billion messages that fails with probability 2e-21), each order is equally likely.  A file that
         exists is refused unless ``overwrite`` says otherwise.
         """
+        refuse_shuffler_noise(plan)
         refuse_existing(check_out(out, source), plan, overwrite=overwrite)
         frame, task = self._prepared(plan, source, run.rng)
         size = message_length(plan.query.randomizer.codec)
@@ -118,6 +120,15 @@ class Spark(Engine):
         seed = None if rng is None else int(rng.integers(0, 2**63))
         frame = frame_of(self.session, plan, source)
         return frame, tasks.Task(json.dumps(plan.to_dict()), frame.columns, seed, frame.written)
+
+
+def refuse_shuffler_noise(plan: Plan) -> None:
+    """Every executor would draw the noise of the whole batch."""
+    if plan.query.randomizer._noise_by_shuffler:
+        raise ParameterError(
+            f"engine must be local for a mechanism whose shuffler makes the noise, got spark for "
+            f"{plan.query.randomizer.spec}; leave out --engine spark."
+        )
 
 
 def _complete(rows: Iterable[Any], header: Header) -> Iterator[bytes]:

@@ -74,7 +74,8 @@ class Reports:
 class Tally:
     """All that an estimate needs of the reports: sums over reports, and the number of users.
 
-    Tallies of one mechanism add up, so batches can be counted where they arrive.
+    Tallies of one mechanism add up, so batches can be counted where they arrive.  ``batches`` is how many shuffles the
+    reports went through, which matters where each shuffle adds noise of its own.
 
     Examples
     --------
@@ -89,9 +90,11 @@ class Tally:
     mechanism: str
     users: int
     for_release: bool | None
+    batches: int = 1
 
     def __add__(self, other: Tally) -> Tally:
         if self.mechanism != other.mechanism:
             raise ParameterError(f"tallies must be of one mechanism, got {self.mechanism} and {other.mechanism}.")
         release = both_for_release(self.for_release, other.for_release)
-        return Tally(self.counts + other.counts, self.mechanism, self.users + other.users, release)
+        users, batches = self.users + other.users, self.batches + other.batches
+        return Tally(self.counts + other.counts, self.mechanism, users, release, batches)

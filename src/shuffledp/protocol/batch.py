@@ -38,6 +38,8 @@ _KEYS = (*_KEYS_1, "made_from", "complete")
 #: Batches that one may be made from, and bytes of the header that names them: a hostile file can ask for no more.
 MOST_MADE_FROM = 100_000
 _MOST_HEADER = 4096 + 36 * MOST_MADE_FROM
+#: The fewest and the most messages of a report; None: any number.
+Limits = tuple[int, int | None]
 _HEX = re.compile(r"[0-9a-f]{32}")
 
 
@@ -220,18 +222,18 @@ def write_batch(path: str | os.PathLike[str], header: Header, parts: Iterable[by
         stream.write(checksum.digest())
 
 
-def as_tally(plan: Plan, data: NDArray[Any], header: Header) -> Any:
-    """The sums over a batch; a message that no client could have sent is refused."""
+def as_tally(plan: Plan, data: NDArray[Any], header: Header, *, limits: Limits | None = None) -> Any:
+    """The sums over a batch; a message that no client could have sent is refused; limits : as in wrong_number."""
     reports = header.users * plan.reports_per_user
-    refuse_number(plan, len(data), users=header.users)
+    refuse_number(plan, len(data), users=header.users, limits=limits)
     return plan.query.randomizer.tally(np.asarray(data), users=reports, for_release=header.for_release)
 
 
-def refuse_number(plan: Plan, messages: int, *, users: int) -> None:
+def refuse_number(plan: Plan, messages: int, *, users: int, limits: Limits | None = None) -> None:
     """Raise if these users cannot have sent this number of messages."""
     if not messages:
         raise ParameterError("a batch must hold at least one message, got none; collect some first.")
-    wanted = wrong_number(plan, messages, users=users)
+    wanted = wrong_number(plan, messages, users=users, limits=limits)
     if wanted:
         raise ParameterError(
             f"a batch of {users:,} users must hold {wanted} messages, got {messages:,}; shuffle again."
@@ -266,9 +268,12 @@ def stated(
     return found
 
 
-def wrong_number(plan: Plan, messages: int, *, users: int) -> str:
-    """An empty text if these users can have sent this number of messages; else how many they send, in words."""
-    fewest, most = plan.query.randomizer._message_limits
+def wrong_number(plan: Plan, messages: int, *, users: int, limits: Limits | None = None) -> str:
+    """An empty text if a batch of these users can have this number of messages; else how many it has, in words.
+
+    limits : of one report; those in a batch unless given
+    """
+    fewest, most = limits or plan.query.randomizer._message_limits
     reports = users * plan.reports_per_user
     low, high = reports * fewest, None if most is None else reports * most
     if low <= messages and (high is None or messages <= high):

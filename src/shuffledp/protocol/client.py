@@ -58,6 +58,6 @@ class Client:
         messages: list[bytes] = []
         for row in chosen:
             inputs = self._query.inputs([[entry] for entry in self._query.entries(row)], rng=rng)
-            data = self._randomizer.privatize(inputs, rng=rng).data
+            data = self._randomizer._as_sent(inputs, rng)
             messages += [bytes(message) for message in to_bytes(self._randomizer.codec, data)]
         return messages

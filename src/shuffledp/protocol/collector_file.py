@@ -85,13 +85,14 @@ def _sums(plan: Plan, batches: dict[str, int], found: object, shown: str) -> Sum
     query = plan.query
     like = query.randomizer.privatize_counts(query.inputs([[None]] * len(query.columns))).counts
     return [
-        (tuple(item["batches"]), _tally(plan, item, sum(batches[i] for i in item["batches"]), like, shown))
+        (tuple(item["batches"]), _tally(plan, item, [batches[i] for i in item["batches"]], like, shown))
         for item in items
     ]
 
 
-def _tally(plan: Plan, state: dict[str, Any], users: int, like: Any, shown: str) -> Tally:
-    """The counts, if they are such as this plan makes of this number of users."""
+def _tally(plan: Plan, state: dict[str, Any], batches: list[int], like: Any, shown: str) -> Tally:
+    """The counts, if they are such as this plan makes of batches of these numbers of users."""
+    users = sum(batches)
     m, release, counts = plan.query.randomizer, state["for_release"], restored(state["counts"])
     if not _alike(counts, like):
         raise _wrong("counts: be those of the plan", shown, "numbers of another shape")
@@ -99,7 +100,7 @@ def _tally(plan: Plan, state: dict[str, Any], users: int, like: Any, shown: str)
         raise _wrong("users: be those of its batches", shown, f"{state['users']!r:.40}")
     if release is not None and not isinstance(release, bool):
         raise _wrong("for_release: be true, false or null", shown, f"{release!r:.40}")
-    return Tally(counts, m.spec, users * plan.reports_per_user, release)
+    return Tally(counts, m.spec, users * plan.reports_per_user, release, len(batches))
 
 
 def _alike(found: Any, wanted: Any) -> bool:

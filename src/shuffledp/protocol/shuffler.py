@@ -73,7 +73,8 @@ class Shuffler:
         rng: np.random.Generator | None = None,
     ) -> None:
         self.plan = plan_of(plan)
-        self._codec = self.plan.query.randomizer.codec
+        self._randomizer = self.plan.query.randomizer
+        self._codec = self._randomizer.codec
         self._size = message_length(self._codec)
         self._memory = check.whole("memory", memory, low=1, high=2**50, hint="it is a number of bytes")
         self._src: Source = source(rng)
@@ -107,7 +108,7 @@ class Shuffler:
             if not isinstance(message, bytes | bytearray | memoryview) or len(message) != self._size:
                 got = f"{len(message)} bytes" if isinstance(message, bytes | bytearray | memoryview) else repr(message)
                 raise ParameterError(f"a message of this plan must be {self._size} bytes, got {got[:60]}; refuse it.")
-        wanted = wrong_number(self.plan, len(messages), users=1)
+        wanted = wrong_number(self.plan, len(messages), users=1, limits=self._randomizer._report_limits)
         if wanted:
             raise ParameterError(
                 f"a report of this plan must have {wanted} messages, got {len(messages)}; every user sends a whole one."
@@ -134,6 +135,11 @@ class Shuffler:
         """
         header = batch.header
         refuse_other_plan(self.plan, header.plan)
+        if self._randomizer._noise_by_shuffler:
+            raise ParameterError(
+                f"a batch to merge must be one without noise of its shuffler, got one of {self._randomizer.spec}; let "
+                "the collector count every batch."
+            )
         for known in (self._held.batches, self._released):
             refuse_twice(header.ids, known, "merged")
         most = of_batches.MOST_MADE_FROM
@@ -147,8 +153,8 @@ class Shuffler:
 
     def add_reports(self, data: NDArray[Any], *, users: int, for_release: bool | None = True) -> None:
         """The messages of many users, as an array of the plan's mechanism; others are refused, and the rest stays."""
-        users = check.users(users, "users")
-        as_tally(self.plan, data, Header(self.plan.digest, users, len(data), self._size, for_release))
+        users, sent = check.users(users, "users"), self._randomizer._report_limits
+        as_tally(self.plan, data, Header(self.plan.digest, users, len(data), self._size, for_release), limits=sent)
         self._take(to_bytes(self._codec, data).tobytes(), users=users, for_release=for_release)
 
     def _take(self, raw: bytes, *, users: int, for_release: bool | None, header: Header | None = None) -> None:
@@ -157,7 +163,7 @@ class Shuffler:
         held = self._held
         if len(self._near) != held.near:
             self._near = self._near[: held.near]
-        self._near += raw
+        self._near += self._noisy(raw, first=not held.id)
         new = held._replace(
             # drawn with the first report: a forked process that already holds some makes the same batch twice, and an
             # empty one makes another
@@ -172,6 +178,17 @@ class Shuffler:
         if header:
             held.batches.update(header.ids)
         self._hold(new)
+
+    def _noisy(self, raw: bytes, *, first: bool) -> bytes:
+        """Messages with the noise that the shuffler makes, if it makes any.
+
+        It is drawn when messages come, that of the whole batch with the first: whatever fails later, or is forked, has
+        the same noise.  Fresh noise at every attempt to release would let it be averaged out.
+        """
+        if not self._randomizer._noise_by_shuffler:
+            return raw
+        data = self._randomizer._at_shuffler(from_bytes(self._codec, raw), self._src, first=first)
+        return to_bytes(self._codec, data).tobytes()
 
     def _scattered(self, held: _Held) -> _Held:
         """The same messages, with those in memory moved to the files."""

@@ -140,6 +140,13 @@ def _sent(plan: Plan) -> list[str]:
     several = f"{many:.4g} messages" + ("" if m._message_limits[0] == many else " on average")
     what = f"one message of {bytes_}" if many == 1.0 else f"{several}, of {bytes_} each"
     said = [f"A device sends {what}: {m.description}."]
+    if m._noise_by_shuffler:
+        return [
+            *said,
+            "The message is the true value, without noise: the shuffler, which must not be able to read it, adds the "
+            "noise. It has no name, number or time in it.",
+            "What leaves the shuffler is mixed with dummies that look the same.",
+        ]
     said.append(
         "A single message can show the true value; it has no name, number or time in it, and only the mixing with "
         "those of all others hides whose it is."

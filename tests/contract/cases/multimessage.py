@@ -1,6 +1,7 @@
 import numpy as np
 
 from contract.cases import Case, frequencies
+from shuffledp.mechanisms.multimessage.augmented import Augmented
 from shuffledp.mechanisms.multimessage.balcer_cheu import BalcerCheu
 from shuffledp.mechanisms.multimessage.balcer_coin import BalcerCoin
 from shuffledp.mechanisms.multimessage.balls_into_bins import BallsIntoBins
@@ -47,5 +48,9 @@ CASES = [
         (PoissonHistogram(d=6, poisson_per_index=0.05, indices=2), few_indices),
         (PoissonSum(units=1, poisson=0.7), numbers),
         (PoissonSum(units=5, poisson=3.0), numbers),
+        (Augmented(d=4, keep=0.7, dummies="poisson", mean=9.5), frequencies(4)),
+        (Augmented(d=5, keep=1.0, dummies="binomial", mean=20.25), frequencies(5)),
+        (Augmented(d=3, keep=0.5, dummies="geometric", mean=0.5), frequencies(3)),
+        (Augmented(d=2, keep=0.9, dummies="geometric", mean=30.0, tail=1e-9), frequencies(2)),
     )
 ]

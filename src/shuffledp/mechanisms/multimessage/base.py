@@ -38,7 +38,7 @@ from ..accuracy import Accuracy, of_shares
 from ..base import Mechanism, plain
 from ..parameters import real, whole
 from ..values import categories
-from .raw_messages import RawMessages
+from .raw_messages import RawMessages, added_up, remaining
 
 #: The parameters of which exactly one says how many blanket messages there are.
 _NUMBERS = ("messages", "total_messages", "poisson")
@@ -180,6 +180,20 @@ class MultiMessage(RawMessages):
             )
         total = n * int(self.messages) if self.messages is not None else int(self.total_messages or 0)
         return replace(self, messages=None, total_messages=total // reports)
+
+    def _together(self, classes: Sequence[tuple[Mechanism, int]], missing: int) -> Mechanism | None:
+        """Poisson numbers add up to one, and so do whole numbers per user; other sums have no setting of their own."""
+        members = [(m, users) for m, users in classes if isinstance(m, MultiMessage)]
+        if len(members) == len(classes) and all(m.poisson is not None for m, _ in members):
+            return added_up(self, classes, missing, "poisson")
+        same: dict[str, Any] = {"messages": 1.0, "total_messages": None, "poisson": None}
+        for m, _ in classes:
+            if type(m) is not type(self) or replace(m, **same) != replace(self, **same):
+                return None
+        if not all(m.messages is not None and m.messages.is_integer() for m, _ in members):
+            return None
+        left = remaining([(m.messages or 0.0, users) for m, users in members], missing)
+        return replace(self, **same | {"messages": None, "total_messages": sum(int(k) * users for k, users in left)})
 
     def _blanket(self) -> Family:
         """The exact blanket law, with the blanket part of the others' own messages where they have one."""

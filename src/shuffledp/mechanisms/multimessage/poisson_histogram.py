@@ -22,12 +22,12 @@ from ...numerics.poisson.histogram import PoissonShift
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source, below
 from ..accuracy import Accuracy, of_shares
-from ..base import plain
+from ..base import Mechanism, plain
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real, whole
 from ..values import padded_sets
-from .raw_messages import RawMessages
+from .raw_messages import RawMessages, added_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +125,10 @@ class PoissonHistogram(RawMessages):
     def _other_messages(self, n: int) -> int:
         """None is certain: a Poisson number may be 0."""
         return 0
+
+    def _together(self, classes: Sequence[tuple[Mechanism, int]], missing: int) -> Mechanism | None:
+        """Poisson numbers add up to one."""
+        return added_up(self, classes, missing, "poisson_per_index")
 
     def _bundled(self, reports: int, *, n: int, participation: float) -> PoissonHistogram:
         """A part of a batch of several reports per user: every fabricated message is put into a part at random."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -22,7 +23,7 @@ from ..codecs import Category
 from ..numeric.grid_mean import Grid
 from ..parameters import real, whole
 from ..values import numbers
-from .raw_messages import RawMessages
+from .raw_messages import RawMessages, added_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +86,10 @@ class PoissonSum(RawMessages):
     def _other_messages(self, n: int) -> int:
         """None is certain: a Poisson number may be 0."""
         return 0
+
+    def _together(self, classes: Sequence[tuple[Mechanism, int]], missing: int) -> Mechanism | None:
+        """Poisson numbers add up to one."""
+        return added_up(self, classes, missing, "poisson")
 
     def _bundled(self, reports: int, *, n: int, participation: float) -> PoissonSum:
         """A part of a batch of several reports per user: every fabricated message is put into a part at random."""

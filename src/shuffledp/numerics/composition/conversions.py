@@ -18,6 +18,7 @@ A search starts from there; no guarantee rests on mu.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,12 +75,13 @@ def _divergence(curve: Curve, a: float) -> float:
 
 
 @charge("rounding of an integral of a profile", "docs/proofs.md, section 7")
-def _log_weights(first: FloatArray, last: FloatArray, b: float) -> list[FloatArray]:
+def _log_weights(first: FloatArray, last: FloatArray, b: float, sign: float = 1.0) -> list[FloatArray]:
     """log of the integrals over E of E^(b-2) times the hat functions of the two ends of every cell.
 
     With E = e^(first + s), d = last - first: Integral e^((b-1)s) (e^d - e^s) ds = e^d F(b-1) - F(b) and
     Integral e^((b-1)s) (e^s - 1) ds = F(b) - F(b-1), F(c) = (e^(cd) - 1)/c, times e^(b first) / (e^last - e^first).
-    Factored by e^(bd) if b > 0, so that nothing overflows; the rounding of either term is added.
+    Factored by e^(bd) if b > 0, so that nothing overflows; the rounding of either term is added (``sign`` 1), or taken
+    off (-1).
     """
     d = last - first
 
@@ -96,7 +98,64 @@ def _log_weights(first: FloatArray, last: FloatArray, b: float) -> list[FloatArr
     with np.errstate(divide="ignore"):
         # the exponent b eps is rounded
         slip = 2.0**-51 * np.abs(scale) + 1e-14
-        return [np.log(np.maximum(x, 0.0) + doubt) + scale - width + slip for x in (at_first, at_last)]
+        terms = (np.maximum(np.maximum(x, 0.0) + sign * doubt, 0.0) for x in (at_first, at_last))
+        return [np.log(x) + scale - width + sign * slip for x in terms]
+
+
+class Lines(NamedTuple):
+    """Lower values of a profile: between two eps it is at least the line in e^eps from ``left`` to ``right`` (logs)."""
+
+    eps: FloatArray
+    left: FloatArray
+    right: FloatArray
+
+
+@charge("a Renyi divergence from below", "docs/outputs.md, section 4")
+def lower_from_lines(forward: Lines, backward: Lines, orders: ArrayLike) -> FloatArray:
+    """Lower values of the Renyi divergence of P from Q, of one fixed pair; the same integral, every rounding down.
+
+    Parameters
+    ----------
+    forward, backward : lower bounds on D_E(P || Q) and D_E(Q || P), E = e^eps >= 1
+    orders : real numbers > 1
+
+    Examples
+    --------
+    >>> eps = np.linspace(0.0, 1.0, 5)  # randomized response with e^eps0 = e: a profile that is linear in e^eps
+    >>> with np.errstate(divide="ignore"):
+    ...     value = np.log(np.maximum((math.e - np.exp(eps)) / (math.e + 1.0), 0.0))
+    >>> coin = Lines(eps, value[:-1], value[1:])
+    >>> lower_from_lines(coin, coin, [2.0])[0].round(5).item()
+    0.73533
+    """
+    a = np.asarray(orders, dtype=np.float64)
+    found = []
+    for order in a.reshape(-1).tolist():
+        terms = [np.full(1, -np.inf)]
+        for lines, power in ((forward, order), (backward, 1.0 - order)):
+            if lines.eps.size > 1:
+                at_first, at_last = _log_weights(lines.eps[:-1], lines.eps[1:], power, -1.0)
+                terms += [at_first + lines.left, at_last + lines.right]
+        log_integral = math.log(order) + math.log(order - 1.0) + float(np.logaddexp.reduce(np.concatenate(terms)))
+        found.append(float(np.logaddexp(0.0, log_integral)) / (order - 1.0) * (1.0 - 1e-12))
+    return np.array(found).reshape(a.shape)
+
+
+def concentration(orders: ArrayLike, values: ArrayLike, limit: float) -> float:
+    """The least rho of zero-concentrated DP that a Renyi curve shows: R(a) <= rho a for every a > 1.
+
+    R rises with a, so between two orders R(a)/a is at most R at the larger over the smaller order, at most R of the
+    first one before it, and at most ``limit`` over the last one beyond (no loss is larger than the local guarantee).
+
+    Examples
+    --------
+    >>> a = np.geomspace(1.001, 1e6, 20000)
+    >>> round(concentration(a, 0.02 * a, 1.0), 4)  # a Gaussian release with mu = 0.2
+    0.02
+    """
+    a, r = np.asarray(orders, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    ratios = np.concatenate([r[:1], r[1:] / a[:-1], [min(limit, math.inf) / a[-1]]])
+    return float(ratios.max()) * (1.0 + 1e-14)
 
 
 def to_epsilon(orders: ArrayLike, values: ArrayLike, delta: float) -> float:

@@ -100,7 +100,7 @@ def _atoms(pair: ShuffledPair, n: int, ladder: Ladder) -> tuple[FloatArray, Floa
         hi = np.exp(curve.log_delta)
         lo = np.exp(log_delta(curve.eps, "lower"))
     lo = np.minimum(lo, hi)
-    points = _below(x, lo, hi)
+    points = polygon_below(x, lo, hi)
     keep = lower_hull(points[0], points[1])
     a, b = points[0][keep], points[1][keep]
     slope = np.minimum(np.append(np.diff(b) / np.diff(a), 0.0), 0.0)
@@ -109,7 +109,7 @@ def _atoms(pair: ShuffledPair, n: int, ladder: Ladder) -> tuple[FloatArray, Floa
 
 
 @charge("a profile from below between its nodes", "fixed_pair.py: h is convex")
-def _below(x: FloatArray, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
+def polygon_below(x: FloatArray, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Corner points of a function below every convex falling h with lo <= h <= hi at the nodes."""
     width = np.diff(x)
     fall = np.minimum((lo[1:] - hi[:-1]) / width, 0.0)  # at least as steep as the chord

@@ -101,7 +101,7 @@ class Kind:
 
     def own(self, ladder: Ladder) -> Ladder:
         """The ladder that suits this profile."""
-        return COARSE if self.slow else _FINER[ladder] if self.kinked else ladder
+        return COARSE if self.slow else _FINER.get(ladder, ladder) if self.kinked else ladder
 
 
 def sample(kinds: Sequence[Kind], ladder: Ladder, lowest: float) -> list[Curve]:
@@ -109,7 +109,7 @@ def sample(kinds: Sequence[Kind], ladder: Ladder, lowest: float) -> list[Curve]:
     own = [kind.own(ladder) for kind in kinds]
 
     def ask(which: Sequence[int], eps: Sequence[FloatArray]) -> list[FloatArray]:
-        return _ask([kinds[i] for i in which], eps, [own[i].tol for i in which])
+        return ask_all([kinds[i] for i in which], eps, [own[i].tol for i in which])
 
     plans = [Plan(kind.limit, mine, lowest) for kind, mine in zip(kinds, own, strict=True)]
     known = [kind.curves.get(mine, EMPTY) for kind, mine in zip(kinds, own, strict=True)]
@@ -119,7 +119,7 @@ def sample(kinds: Sequence[Kind], ladder: Ladder, lowest: float) -> list[Curve]:
     return found
 
 
-def _ask(kinds: Sequence[Kind], eps: Sequence[FloatArray], tols: Sequence[float]) -> list[FloatArray]:
+def ask_all(kinds: Sequence[Kind], eps: Sequence[FloatArray], tols: Sequence[float]) -> list[FloatArray]:
     """log delta of every kind at its own eps: in one call for kinds with the same function and accuracy."""
     groups: dict[tuple[Ask, float], list[int]] = {}
     for i, (kind, tol) in enumerate(zip(kinds, tols, strict=True)):
@@ -236,7 +236,7 @@ def delta(kinds: Sequence[Kind], counts: Sequence[int], eps: float) -> float:
     best = 1.0
     if sum(counts) == 1:
         single = next(kind for kind, count in zip(kinds, counts, strict=True) if count)
-        best = min(math.exp(float(_ask([single], [np.array([eps])], [1e-4])[0][0])) * (1.0 + 1e-12), 1.0)
+        best = min(math.exp(float(ask_all([single], [np.array([eps])], [1e-4])[0][0])) * (1.0 + 1e-12), 1.0)
     for log_delta in (-20.0, -60.0, -180.0, _DEEPEST):
         whole = build(kinds, counts, log_delta)
         best = min(best, whole.around(eps).delta(eps, upper=True))
@@ -269,10 +269,12 @@ def basic_composition(guarantees: Iterable[tuple[float, int]]) -> float:
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
-def renyi_curve(kinds: Sequence[Kind], counts: Sequence[int], orders: FloatArray) -> FloatArray:
+def renyi_curve(
+    kinds: Sequence[Kind], counts: Sequence[int], orders: FloatArray, ladder: Ladder | None = None
+) -> FloatArray:
     """Upper values of the Renyi divergence of the composition: the sum over the rounds."""
     total = np.zeros(orders.shape)
-    for curve, count in zip(sample(kinds, ladder_for(len(kinds)), -math.inf), counts, strict=True):
+    for curve, count in zip(sample(kinds, ladder or ladder_for(len(kinds)), -math.inf), counts, strict=True):
         total += count * conversions.from_curve(curve, orders)
     return total * (1.0 + 1e-14)
 
