@@ -15,8 +15,16 @@ from .accounting.guarantee import Guarantee as Guarantee
 from .accounting.guarantees import Guarantees as Guarantees
 from .accounting.mixed import MixedGuarantee as MixedGuarantee
 from .accounting.mixed import amplify_mixed as amplify_mixed
-from .accounting.sweeping import Sweep as Sweep
+from .accounting.outputs import PrivacyProfile as PrivacyProfile
+from .accounting.outputs import RenyiCurve as RenyiCurve
+from .accounting.outputs import TradeOff as TradeOff
+from .accounting.outputs import renyi as renyi
+from .accounting.outputs import tradeoff as tradeoff
+from .accounting.study import Study as Study
 from .accounting.sweeping import sweep as sweep
+from .accounting.sweeps import Sweep as Sweep
+from .auditing.poisoning import Poisoning as Poisoning
+from .auditing.poisoning import poison as poison
 from .auditing.result import Audit as Audit
 from .auditing.run import audit as audit
 from .bounds.base import Bound as Bound
@@ -49,6 +57,7 @@ from .mechanisms.composite.joint import Joint as Joint
 from .mechanisms.composite.parallel import Parallel as Parallel
 from .mechanisms.composite.prefix_hash import PrefixHash as PrefixHash
 from .mechanisms.frequency import FrequencyOracle as FrequencyOracle
+from .mechanisms.known.approximate import Approximate as Approximate
 from .mechanisms.known.finite import FiniteRandomizer as FiniteRandomizer
 from .mechanisms.known.general import General as General
 from .mechanisms.known.variation_ratio import VariationRatio as VariationRatio
@@ -57,6 +66,7 @@ from .mechanisms.metric.general import MetricGeneral as MetricGeneral
 from .mechanisms.metric.laplace import MetricLaplace as MetricLaplace
 from .mechanisms.metric.planar_cells import PlanarCells as PlanarCells
 from .mechanisms.metric.planar_laplace import PlanarLaplace as PlanarLaplace
+from .mechanisms.multimessage.augmented import Augmented as Augmented
 from .mechanisms.multimessage.balcer_cheu import BalcerCheu as BalcerCheu
 from .mechanisms.multimessage.balcer_coin import BalcerCoin as BalcerCoin
 from .mechanisms.multimessage.balls_into_bins import BallsIntoBins as BallsIntoBins

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from ._support.figures import COLUMN_WIDTH, LINES, TEXT_WIDTH, new_figure, prepare, save, style
 from .accounting.comparison import Comparison
 from .accounting.drawing import draw_batches, draw_comparison, draw_sweep
-from .accounting.sweeping import Sweep
+from .accounting.study import Study
+from .accounting.study_drawing import draw_study
+from .accounting.sweeps import Sweep
 from .errors import ParameterError
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ __all__ = [
     "draw",
     "draw_batches",
     "draw_comparison",
+    "draw_study",
     "draw_sweep",
     "new_figure",
     "prepare",
@@ -32,8 +35,11 @@ __all__ = [
 ]
 
 
-def draw(result: Comparison | Sweep, *, width: float = TEXT_WIDTH) -> Figure:
-    """The figure of a comparison or of a sweep."""
-    if not isinstance(result, Comparison | Sweep):
-        raise ParameterError(f"result must be a Comparison or a Sweep, got {result!r}; draw what compare() returned.")
+def draw(result: Comparison | Sweep | Study, *, width: float = TEXT_WIDTH) -> Figure:
+    """The figure of a comparison, of a sweep or of a study."""
+    if not isinstance(result, Comparison | Sweep | Study):
+        raise ParameterError(
+            f"result must be a Comparison, a Sweep or a Study, got {result!r:.200}; draw what compare() or sweep() "
+            "returned."
+        )
     return result.plot(width=width)

@@ -76,7 +76,8 @@ def check(m: Any, asked: dict[str, Any], names: list[str]) -> None:
         assert np.all(curve <= other * (1.0 + 3e-3) + 1e-300), name
 
 
-@pytest.mark.slow_cases("12", "8")
+@pytest.mark.slow_cases("1*")
+@pytest.mark.slow_cases("12", "8", "9")
 @pytest.mark.parametrize("seed", range(20))
 def test_random_questions(seed: int) -> None:
     check(*drawn(seed), ["swap", "swap-general", "blanket", "variation-ratio", "general", "local"])

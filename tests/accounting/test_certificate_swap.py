@@ -19,6 +19,7 @@ import pytest
 
 import shuffledp as sdp
 from reference import repetition
+from reference.repetition import slow
 from shuffledp._support.numbers import exact
 from shuffledp.accounting.certificate_steps import MAX_PAIRS, proved
 from shuffledp.bounds import BOUNDS
@@ -48,6 +49,7 @@ def certified(mechanism: Any = "general:eps0=1", **terms: Any) -> sdp.Certificat
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [10**4, 10**8, 10**12])
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_what_auto_answers_is_proved_within_two_seconds(mechanism: Any, n: int, tmp_path: Path) -> None:
@@ -86,13 +88,11 @@ def test_every_victim_pair_of_a_matrix_is_proved(n: int) -> None:
 @pytest.mark.slow_cases(
     "*-300-1e-200",
     "grr:eps0=5,d=4-300-1e-*",
-    "general:eps0=0.5-10-0.001",
-    "general:eps0=0.5-10-1e-30",
     "general:eps0=0.5-300-0.01",
     "grr:eps0=5,d=4-300-0.01",
 )
 @pytest.mark.parametrize("delta", [1e-2, 1e-3, 1e-5, 1e-30, 1e-200])
-@pytest.mark.parametrize("n", [2, 10, 300, 10**5])
+@pytest.mark.parametrize("n", [2, slow(10), 300, 10**5])
 @pytest.mark.parametrize("mechanism", ["grr:eps0=1,d=2", "general:eps0=0.5", "grr:eps0=5,d=4"])
 def test_auto_is_proved_at_any_delta(mechanism: str, n: int, delta: float) -> None:
     """Without the phases the swap sum may be looser; then another bound is proved where it is smaller."""

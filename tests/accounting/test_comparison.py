@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shuffledp as sdp
 from contract.cases import all_cases
 from contract.test_bounds import MECHANISMS
+from reference.repetition import examples, slow
 from reference.tolerances import within_tol
 from shuffledp._support.delta_rules import delta_at
 from shuffledp.accounting.comparison import Comparison, Row
@@ -26,6 +27,8 @@ from shuffledp.bounds import BOUNDS
 FEW = ["variation-ratio-lower", "constant-dataset-lower", "blanket", "variation-ratio", "general", "local"]
 SMALL = {"n": 1000, "delta": 1e-6, "bounds": FEW}
 SUBJECTS = {**MECHANISMS, **{str(case): case.mechanism for case in all_cases()}}
+#: The quick run takes every kind of bound, and of every mechanism one setting.
+FIRST = {*MECHANISMS, *{case.mechanism.name: str(case) for case in reversed(all_cases())}.values()}
 
 
 def refused(words: str, call: Any, *args: object, **kwargs: object) -> None:
@@ -41,13 +44,14 @@ def refused(words: str, call: Any, *args: object, **kwargs: object) -> None:
 @pytest.mark.slow_cases(
     "gaussian:sigma=2,low=-*",
     "gaussian:sigma=0.5,low=0,high=1,inputs=3,edges=8-*",
+    "*:*-10000",  # all cases of the contract, at which one size is enough
     "general-weak-10000",
     "privset:eps0=3,d=2,s=2,k=2-30",
     "subset:eps0=4,d=6,k=5-30",
     "zeros-10000",
 )
 @pytest.mark.parametrize("n", [30, 10_000])
-@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize("subject", [name if name in FIRST else slow(name) for name in SUBJECTS])
 def test_every_bound_of_every_mechanism(subject: str, n: int) -> None:
     """Each bound is a row or has a reason; rows are sorted; no sound upper bound is below a lower one."""
     c = sdp.compare(SUBJECTS[subject], n=n, delta="0.01/n", tol=1e-3)
@@ -121,7 +125,7 @@ def test_unsound_rows_are_marked_everywhere() -> None:
     assert c.to_dict()["rows"][[r.bound for r in c.rows].index(row.bound)]["sound"] is False
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.floats(0.05, 6.0), st.integers(2, 64), st.integers(2, 10**7))
 def test_shown_digits_are_on_the_safe_side(eps0: float, d: int, n: int) -> None:
     c = sdp.compare(sdp.GRR(eps0=eps0, d=d), n=n, delta=1e-6, bounds=FEW, tol=1e-3)
@@ -166,10 +170,18 @@ def test_a_comparison_is_a_collection_of_rows() -> None:
     assert tuple(c) == c.rows and [row.bound for row in c] == ["general", "local"] and len(c) == 2
 
 
-def test_auto_is_no_row() -> None:
-    for call, terms in ((sdp.compare, {"n": 10}), (sdp.sweep, {"n": [10, 20]})):
-        for bounds in (["auto"], ["blanket", "auto"]):
-            refused("^bound 'auto' is the best of the table", call, "general:eps0=1", delta=0.1, bounds=bounds, **terms)
+def test_auto_is_no_row_of_a_comparison() -> None:
+    for bounds in (["auto"], ["blanket", "auto"]):
+        refused("^bound 'auto' is the best of", sdp.compare, "general:eps0=1", n=10, delta=0.1, bounds=bounds)
+
+
+def test_auto_is_a_curve_of_a_sweep() -> None:
+    s = sdp.sweep("grr:eps0=1,d=8", n=[100, 10_000], delta=1e-6, bounds=["auto", "clone"])
+    assert s.bounds == ("auto", "clone") and s.row("auto").kind == "upper"
+    alone = [sdp.amplify("grr:eps0=1,d=8", n=n, delta=1e-6).epsilon for n in (100, 10_000)]
+    assert s.epsilon("auto").tolist() == pytest.approx(alone, rel=2e-4)
+    only = sdp.sweep("variation-ratio:3,0.4,3", n=[100], delta=1e-6, bounds=["auto"])  # one analysis: still auto
+    assert only.bounds == ("auto",) and len(s.plot().axes[0].lines) == 2
 
 
 def test_one_bound_beyond_its_range_does_not_refuse_the_others() -> None:
@@ -353,12 +365,10 @@ def test_progress_is_told() -> None:
 
 def test_sweep_refuses_before_it_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "shuffledp.accounting.sweeping.compare_all", lambda *a, **k: pytest.fail("computed before checking")
+        "shuffledp.accounting.sweeping.found_together", lambda *a, **k: pytest.fail("computed before checking")
     )
     grr = "grr:eps0=1,d=4"
-    refused("^exactly one of", sdp.sweep, grr, n=10, delta=0.1)
-    refused("^exactly one of.*n and delta;", sdp.sweep, grr, n=[10, 20], delta=[0.1, 0.2])
-    refused("^exactly one of.*eps0 and n;", sdp.sweep, "grr:d=4", eps0=[1, 2], n=[10, 20], delta=0.1)
+    refused("^at least one of eps0, n, delta and the parameters", sdp.sweep, grr, n=10, delta=0.1)
     refused("^n must hold 1 to", sdp.sweep, grr, n=[], delta=0.1)
     refused("^n must hold 1 to", sdp.sweep, grr, n=range(1, 20_000), delta=0.1)
     for bad in ([10, 10.5], [10, 0], [10, "x"], [[10, 20]], [10, None], [[1], [1, 2]], [math.nan]):

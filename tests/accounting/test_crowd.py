@@ -218,6 +218,7 @@ def test_participation_is_the_mean_over_batches_and_not_the_mean_batch() -> None
     assert np.all(ours > sdp.profile(m, n=21, epsilon=eps) * 1.01)
 
 
+@pytest.mark.slow
 def test_exactly_analyzed_randomized_response_keeps_most_of_its_gain() -> None:
     m, blanket = sdp.RandomizedResponse(eps0=2.0), sdp.GRR(eps0=2.0, d=2)
     for n, gain in ((1000, 0.99), (100_000, 0.85)):
@@ -243,6 +244,7 @@ def test_large_matrices_take_part_by_chance_too() -> None:
     assert got.epsilon <= max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs) * (1 + 3e-4)
 
 
+@pytest.mark.slow
 @examples(20)
 @given(
     st.sampled_from(["general:eps0=1.5", "grr:eps0=2,d=6", "subset:eps0=1,d=6,k=2", "laplace:eps0=2"]),

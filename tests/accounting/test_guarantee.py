@@ -11,10 +11,11 @@ import re
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shuffledp as sdp
+from reference.repetition import examples
 from shuffledp.accounting.guarantee import TRUST, round_down, round_up, told
 
 PAIR = re.compile(r"\(([^,()]+), ([^,()]+)\)-DP")
@@ -59,7 +60,7 @@ def test_one_user_is_not_each() -> None:
 positive = st.floats(min_value=1e-300, max_value=1e9)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(positive)
 def test_decimals_are_rounded_to_the_safe_side(x: float) -> None:
     assert x <= float(round_up(x)) <= x * 1.00011
@@ -79,7 +80,7 @@ def test_zero_and_infinity_have_words() -> None:
     assert "nothing remains" in str(made(local_epsilon=math.inf))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.floats(min_value=1e-9, max_value=50.0), st.floats(min_value=1e-15, max_value=0.9))
 def test_the_printed_pair_is_implied_by_the_proved_one(epsilon: float, delta: float) -> None:
     """(eps, delta)-DP implies (eps', delta')-DP only if neither is smaller."""

@@ -14,6 +14,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import refused, run
+from shuffledp.cli import base
 from shuffledp.cli.base import print_json
 
 AMPLIFY = ["amplify", "general:eps0=1", "--n", "1e6", "--delta", "1e-8"]
@@ -47,6 +48,34 @@ def test_profile() -> None:
     )
     assert low["side"] == "lower" and 0 < low["delta"][0] < 1
     assert "at most" in run("profile", "general:eps0=1", "--n", "1e3").stdout
+
+
+def test_other_functions_than_delta(tmp_path: Path) -> None:
+    asked = ("profile", "general:eps0=1", "--n", "1e4", "--dropouts", "10%")
+    data = json.loads(run(*asked, "--tradeoff", "--alpha", "0.05,0.5", "--json").stdout)
+    found = sdp.tradeoff("general:eps0=1", n=10_000, dropouts=1000, alpha=[0.05, 0.5])
+    assert data["beta"] == found.beta.tolist() and data["mu"] == found.mu and data["slack"] == 1e-12
+    assert data["mu_with_slack"] == found.mu_with(slack=1e-12)
+    figure = tmp_path / "renyi.svg"
+    shown = run(*asked, "--renyi", "--orders", "2:4:3", "--plot", str(figure)).stdout
+    assert "rho = " in shown and "Renyi (at most)" in shown and figure.exists()
+    assert max(map(len, shown.splitlines()[1:])) <= 80
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--tradeoff", "--renyi"), "--tradeoff and --renyi are two functions; ask for one of them."),
+        (("--plot", "x.svg"), "--plot needs --tradeoff or --renyi, whose figure it writes."),
+        (("--alpha", "0.1"), "--alpha needs --tradeoff; add it."),
+        (("--renyi", "--tol", "1e-3"), "--tol does not go with --renyi; leave one of them out."),
+        (("--renyi", "--orders", "1"), "orders must be finite numbers > 1, got [1.0]; remove the others."),
+        (("--renyi", "--plot", "x.doc"), "plot must end in .pdf, .svg or .png, got 'x.doc'; choose one of the three."),
+    ],
+)
+def test_options_of_another_function_are_refused(options: tuple[str, ...], sentence: str) -> None:
+    refused = run("profile", "general:eps0=1", "--n", "100", *options)
+    assert refused.exit_code == 2 and refused.stderr.strip() == f"shuffledp: {sentence}"
 
 
 def test_the_profile_table_does_not_round_down() -> None:
@@ -248,3 +277,10 @@ def test_real_processes() -> None:
     unproved = shell("certify", "variation-ratio:inf,1,2", "--n", "2", "--delta", "1e-9")
     assert unproved.returncode == 3 and unproved.stderr.count("\n") == 1
     assert shell("--version").stdout.strip().endswith(sdp.__version__)
+
+
+@pytest.mark.parametrize("command", base.COLLECTING)
+def test_collecting_elsewhere_than_on_posix_is_refused(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "POSIX", False)
+    assert f"the command {command} must run on Linux, macOS or another POSIX system" in refused(run(command, "--help"))
+    assert run(*AMPLIFY).exit_code == 0

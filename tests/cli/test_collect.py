@@ -406,6 +406,7 @@ def test_a_plan_shows_no_other_file(home: Path) -> None:
     assert "mechanism of a plan" in said and "root" not in said
 
 
+@pytest.mark.slow_cases("simulate-2026*", "simulate-long*", "simulate-6*", "simulate--1*")
 @pytest.mark.parametrize(
     ("cell", "said"),
     [

@@ -120,7 +120,21 @@ def test_files(tmp_path: Path) -> None:
         ([*POINT, "--sweep", "n=10:20:3"], "n is swept; leave out --n"),
         ([*POINT[:4], "--delta", "0.1", "--sweep", "delta=1e-5:1e-4:3"], "delta is swept; leave out --delta"),
         ([*POINT, "--sweep", "eps0=1:2:3"], "a spec without eps0"),
-        ([*POINT, "--sweep", "d=1:2:3"], "sweep must be eps0=GRID"),
+        ([*POINT, "--sweep", "d=1:2:3"], "a spec without d"),
+        ([*POINT, "--sweep", "tol=1:2:3"], "sweep must be eps0=GRID"),
+        ([*POINT, "--sweep", "q=1,2"], "q must be a parameter of grr (eps0, d), got no such name"),
+        ([*SWEEP, "--sweep", "eps0=1,2"], "eps0 is swept; give it once."),
+        ([*SWEEP[:1], "grr", *SWEEP[2:], "--sweep", "d=4,x"], "d must be a number, got 'x'"),
+        ([*SWEEP, "--processes", "0"], "processes must lie in [1, 256]"),
+        ([*SWEEP, "--processes", "two"], "processes must be a number"),
+        *(
+            ([*POINT, *option], "--processes, --cache and --batched are for a sweep or several SPECs")
+            for option in (["--processes", "2"], ["--cache", "x.jsonl"], ["--batched"])
+        ),
+        ([*SWEEP, "--batched", "--processes", "2"], "batched=True must be without cache and processes"),
+        ([*SWEEP, "--cache", "/no/such/folder/x.jsonl"], "cache must be a file that can be written"),
+        ([*SWEEP, "--style", "fancy"], "unknown style 'fancy'"),
+        ([*POINT[:2], *POINT[1:]], "mechanisms must be different ones"),
         ([*POINT, "--sweep", "eps0"], "sweep must be eps0=GRID"),
         ([*POINT, "--sweep", ""], "sweep must be eps0=GRID"),
         ([*SWEEP[:-1], "eps0=1:2"], "START:STOP:COUNT"),
@@ -189,6 +203,41 @@ def test_nothing_applies(terms: list[str], tmp_path: Path) -> None:
     files = ["--csv", str(tmp_path / "a.csv"), "--html", str(tmp_path / "a.html"), "--plot", str(tmp_path / "a.svg")]
     assert "to draw, got none" in refused(run(*base, *files))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_several_variables_and_mechanisms(tmp_path: Path) -> None:
+    base = ["compare", "grr", "subset", "--n", "1e4", "--delta", "1e-6", "--sweep", "eps0=1,2", "--sweep", "d=4,64"]
+    base += ["--bound", "auto", "--bound", "clone-closed", "--cache", str(tmp_path / "answers.jsonl")]
+    files = {kind: str(tmp_path / f"grid.{kind}") for kind in ("csv", "svg")}
+    data = json.loads(good(*base, "--json", "--csv", files["csv"], "--plot", files["svg"], "--style", "paper"))
+    names = ["auto", "clone-closed"]
+    study = sdp.sweep(["grr", "subset"], eps0=[1, 2], d=[4, 64], n=10_000, delta=1e-6, bounds=names)
+    assert data == study.to_dict() and Path(files["csv"]).read_text() == study.to_csv()
+    assert b"<text" not in Path(files["svg"]).read_bytes(), "in the style of papers letters are shapes"
+    text = good(*base, "--plot", files["svg"])
+    assert Path(files["svg"]).read_text().count(", auto</text>") == 4, "a curve for each mechanism and d"
+    assert max(map(len, text.splitlines())) <= 80 and text.count("auto") == 8 + 1
+    assert all(row.row is None or row.row.shown in text for row in study)
+    with (tmp_path / "answers.jsonl").open("a") as stream:
+        stream.write("{")
+    again = run(*base)
+    assert again.stdout == text and again.stderr.startswith("shuffledp: cache must hold whole answers, got 1 line in")
+    long = good(
+        "compare",
+        "--batched",
+        "grr:d=4",
+        "--delta",
+        "1e-6",
+        "--sweep",
+        "eps0=1:5:9",
+        "--sweep",
+        "n=10:1e5:9",
+        "--bound",
+        "clone-closed",
+    )
+    assert (
+        "60 of 81 rows; all: --csv, --html or --json." in long and "rows have no answer; --csv and --json say" in long
+    )
 
 
 def test_bounds() -> None:

@@ -7,23 +7,24 @@ import inspect
 import pkgutil
 
 from house.typeset import typeset
-from shuffledp import numerics
+from shuffledp import mechanisms, numerics
 from shuffledp.numerics.ledger import CHARGES, Charge
 
-#: The files that a referee reads, in this order; others follow by name, then composition and proofs.
+#: The files that a referee reads, in this order; others follow by name, then composition, proofs and mechanisms.
 READING = ("pair", "rows", "line", "contour", "direct", "curve", "solve", "profile", "family")
 LAST = ("composition", "proof")
 
 
 def every_charge() -> list[tuple[str, Charge]]:
-    """The file below numerics/ and the charge, in reading order."""
-    for module in pkgutil.walk_packages(numerics.__path__, f"{numerics.__name__}."):
-        importlib.import_module(module.name)
+    """The module, without shuffledp.numerics if it is in there, and the charge, in reading order."""
+    for package in (numerics, mechanisms):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     found = [(charge.function.__module__.removeprefix(f"{numerics.__name__}."), charge) for charge in CHARGES]
 
     def place(item: tuple[str, Charge]) -> tuple[int, str, int]:
         first = item[0].partition(".")[0]
-        rank = READING.index(first) if first in READING else len(READING) + (first in LAST)
+        rank = READING.index(first) if first in READING else len(READING) + (first in LAST) + 2 * (first == "shuffledp")
         return rank, item[0], inspect.getsourcelines(item[1].function)[1]
 
     return sorted(found, key=place)
@@ -33,7 +34,8 @@ def table() -> str:
     """One row per charge."""
     lines = ["| error | charged by | proof |", "|---|---|---|"]
     for module, charge in every_charge():
-        path = f"numerics/{module.replace('.', '/')}.py"
+        path = f"numerics.{module}".removeprefix("numerics.shuffledp.").replace(".", "/") + ".py"
         proof = charge.proof.removeprefix("docs/proofs.md, ").replace("docs/swap.md", "[the swap bound](swap.md)")
+        proof = proof.replace("docs/outputs.md", "[every output](outputs.md)")
         lines.append(f"| {typeset(charge.error)} | `{charge.function.__name__}`, `{path}` | {typeset(proof)} |")
     return "\n".join(lines)

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 import shuffledp as sdp
-from reference.places import ROOT
 from shuffledp._support import figures, ticks
 from shuffledp.numerics.composition.conversions import mu_of
 
@@ -120,8 +119,3 @@ def draw(path: Path) -> None:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
         figures.save(figure, path)
-
-
-def main() -> None:
-    """Draw the figure."""
-    draw(ROOT / "docs" / "designs.svg")

@@ -1,4 +1,4 @@
-"""The import layers, lowest first: the one list that the test of imports and CONTRIBUTING.md share.
+"""The import layers, lowest first: the one list that the test of imports and docs/architecture.md share.
 
 A module may import its own package and the packages of lower layers; packages of one layer do not import each other.
 """

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import shuffledp as sdp
-from reference.places import ROOT
 from shuffledp._support import figures
 from shuffledp._support.numbers import round_down, round_up
 from shuffledp.errors import BoundNotApplicableError
@@ -72,8 +71,9 @@ def measure(title: str, spec: str, n: int) -> Row:
     return Row(title, spec, n, lower, found)
 
 
-def draw(rows: list[Row], path: Path) -> None:
+def draw(path: Path) -> None:
     """One panel per mechanism, percent above the lower bound against n."""
+    rows = [measure(title, spec, n) for title, spec in MECHANISMS.items() for n in CROWDS]
     with figures.style():
         figure = figures.new_figure(figures.TEXT_WIDTH, 6.6)
         panels = figure.subplots(4, 3, sharex=True, sharey=True)
@@ -121,12 +121,7 @@ def ranges() -> str:
         f"Among 10,000 users, at $\\varepsilon_0 = {EPS0:g}$ and $\\delta = 10^{{{math.log10(DELTA):.0f}}}$, "
         f"the swap bound is {span('swap', listed, 3)}\n"
         f"above the lower bound for {len(listed)} of the {len(rows)} mechanisms of the figure "
-        f"({' and '.join(UNLISTED)} apart, see\n"
+        f"(all but {' and '.join(UNLISTED)}, see\n"
         f"[where it misses](#where-it-misses)), the exact privacy blanket {span('blanket', rows, 0)} and the stronger\n"
         f"clone {span('stronger clone', rows, 0)}."
     )
-
-
-def main() -> None:
-    """Draw the figure."""
-    draw([measure(title, spec, n) for title, spec in MECHANISMS.items() for n in CROWDS], ROOT / "docs" / "swap.svg")

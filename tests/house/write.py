@@ -1,7 +1,8 @@
 """Writes the generated parts of the pages: ``make tables``.
 
-    python -m house.write           everything, both figures of docs and the stubs of the package: about a minute
+    python -m house.write           everything, the figures of docs and the stubs of the package: about a minute
     python -m house.write MARK ...  only these parts
+    python -m house.write figures   only the figures of docs (make figures)
 
 docs/benchmarks.md is measured instead, by ``python -m benchmarks --write``.
 """
@@ -13,16 +14,24 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from house import charges, design_numbers, layers, numbers, stubs, swap_numbers, theorems
+from handbook import picture
+from house import charges, design_numbers, layers, numbers, output_figure, public, stubs, swap_numbers, theorems
 from reference.places import ROOT
 
 #: Mark -> the page that has it, and what stands between ``<!-- mark: start`` and ``<!-- mark: end -->``.
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
-    "layers": (ROOT / "CONTRIBUTING.md", layers.table),
+    "layers": (ROOT / "docs/architecture.md", layers.table),
     "ledger": (ROOT / "docs" / "proofs.md", charges.table),
     "theorems": (ROOT / "docs" / "theory.md", theorems.table),
     "swap-ranges": (ROOT / "docs" / "swap.md", swap_numbers.ranges),
     **{mark: (table.page, table.text) for mark, table in numbers.TABLES.items()},
+}
+#: Every figure of docs and what draws it; page.png, which a browser takes, and the icon are no figures.
+FIGURES: dict[str, Callable[[Path], None]] = {
+    "designs.svg": design_numbers.draw,
+    "outputs.svg": output_figure.draw,
+    "overview.svg": picture.draw,
+    "swap.svg": swap_numbers.draw,
 }
 #: What is the same on every machine, to the letter.
 WORDS = ("layers", "ledger", "theorems", "specs")
@@ -56,13 +65,15 @@ def drifted(mark: str, lines: list[str]) -> list[str]:
 
 
 def main(marks: list[str]) -> None:
-    for mark in marks or PARTS:
+    for mark in [mark for mark in marks if mark != "figures"] if marks else PARTS:
         page, make = PARTS[mark]
         page.write_text(renewed(page.read_text("utf-8"), mark, make()), "utf-8")
     if not marks:
         stubs.write()
-        swap_numbers.main()
-        design_numbers.main()
+        public.write()
+    if not marks or "figures" in marks:
+        for name, draw in FIGURES.items():
+            draw(ROOT / "docs" / name)
 
 
 if __name__ == "__main__":

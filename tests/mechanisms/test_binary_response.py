@@ -30,6 +30,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.slow_cases("finite*", "harmony*")
 @pytest.mark.slow_cases("duchi:*", "levels:*", "finite:*1")
 @pytest.mark.parametrize("m", ALIKE, ids=lambda m: m.spec)
 def test_the_exact_answer_of_binary_randomized_response(m: Any) -> None:

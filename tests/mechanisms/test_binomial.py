@@ -134,6 +134,7 @@ def test_bad_parameters() -> None:
     assert math.isfinite(sdp.Binomial(**{**good, "stretch": 1.0, "noise": 1e-12}).local_epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "epsilon", "least", "name"),
     [

@@ -326,6 +326,7 @@ def test_bounds_from_budgets_alone_count_how_far_others_may_be(bound: str) -> No
     assert sdp.amplify(METRIC, n=10_000, delta=1e-6, bound=bound).epsilon >= truth.lower
 
 
+@pytest.mark.slow_cases("1e-14")
 @pytest.mark.parametrize("delta", [1e-9, 1e-14, 1e-20])
 def test_sampling_rappor_does_not_jump_to_the_local_guarantee(delta: float) -> None:
     """Reports with many ones are rare for everybody: they are no reason to give up, at any delta."""

@@ -41,6 +41,8 @@ def test_roles() -> None:
     numbers = dict.fromkeys(("messages", "total_messages", "poisson"), "messages")
     assert roles["mix-dump"] == {**numbers, "d": "setting", "flip": "flip"}
     assert roles["cheu-zhilyaev"] == {**numbers, "flip": "flip", "d": "setting"}
+    settings = dict.fromkeys(("d", "keep", "dummies", "tail"), "setting")
+    assert roles["augmented"] == {**settings, "mean": "messages"}
     assert roles["balcer-coin"] == numbers and roles["finite"] == roles["parallel"] == roles["joint"] == {}
 
 

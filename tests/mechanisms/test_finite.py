@@ -10,12 +10,13 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shuffledp as sdp
 from reference.fractions_oracle import exp_enclosure, round_divergence
 from reference.randomizers import Matrix, floats, random_matrix
+from reference.repetition import examples
 
 
 def brute(matrix: Matrix) -> tuple[Fraction | float, Fraction]:
@@ -32,7 +33,7 @@ def brute(matrix: Matrix) -> tuple[Fraction | float, Fraction]:
     return p, beta
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.integers(0, 10**6))
 def test_p_beta_and_q_are_those_of_the_matrix_and_not_below(seed: int) -> None:
     matrix = random_matrix(Random(seed))
@@ -49,7 +50,7 @@ def test_p_beta_and_q_are_those_of_the_matrix_and_not_below(seed: int) -> None:
     assert m.local_epsilon >= (math.inf if p == math.inf else math.log(p))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.integers(0, 10**6))
 def test_variation_ratio_alone_is_not_below_the_total_variation(seed: int) -> None:
     """At n = 1 and eps = 0 the divergence is beta itself: a beta rounded down is a claim that is too small."""
@@ -67,7 +68,7 @@ def test_beta_of_nearly_equal_rows_is_rounded_up() -> None:
         assert Fraction(float(sdp.profile(m, n=1, epsilon=0.05, bound=bound))) >= Fraction(1, 1001), bound
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([0.0, 0.1, 0.7, 2.0]))
 def test_blanket_and_lower_are_the_largest_over_all_pairs(seed: int, n: int, eps: float) -> None:
     """The blanket bound is max over pairs of the round with t = min_x R(x); the lower one max over pairs and x*."""
@@ -114,6 +115,7 @@ def test_the_identity_has_no_finite_eps() -> None:
     assert "no finite eps" in str(g)
 
 
+@pytest.mark.slow
 def test_grr_200_answers_with_few_evaluated() -> None:
     ratio = math.exp(3.0)
     matrix = (np.ones((200, 200)) + np.eye(200) * (ratio - 1)) / (ratio + 199)

@@ -8,15 +8,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shuffledp as sdp
+from reference.repetition import examples
 
 ratios = st.one_of(st.floats(1.0 + 1e-9, 1e6), st.sampled_from([1.5, 2.0, 3.0, math.inf]))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(ratios, st.floats(0.0, 1.0), st.one_of(st.floats(1.0, 1e6), st.just(math.inf)))
 def test_the_round_is_that_of_the_parameters(p: float, part: float, q: float) -> None:
     most = min(1.0 if math.isinf(p) else (p - 1.0) / (p + 1.0), q - 1.0)
@@ -48,7 +49,7 @@ def test_general_has_no_remainder() -> None:
     assert v.pair() == v.published_pair() or np.allclose(np.asarray(v.pair().P0)[2], 0.0)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.floats(1.0 + 1e-12, 1e300))
 def test_the_local_guarantee_is_not_rounded_down(p: float) -> None:
     """delta is reported as 0 from local_epsilon on, so e^local_epsilon must not be below p."""

@@ -44,6 +44,7 @@ def truth(mu: float, units: int, ratio: float) -> float:
     return found
 
 
+@pytest.mark.slow_cases("2.0-2000-40")
 @pytest.mark.parametrize(
     ("mean", "n", "units"), [(0.5, 1, 1), (0.2, 10, 3), (3.0, 50, 7), (0.01, 5000, 2), (2.0, 2000, 40)]
 )

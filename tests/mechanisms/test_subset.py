@@ -192,7 +192,7 @@ def test_bounds_of_all_pairs_and_all_datasets(m: SetRandomizer) -> None:
 
 def test_disjoint_sets_are_the_worst_pair() -> None:
     """The convex-order argument of the docstring, at several eps and n."""
-    for eps0, d, s, k in ((1.0, 6, 3, 2), (3.0, 5, 4, 5), (0.5, 12, 5, 4)):
+    for eps0, d, s, k in ((1.0, 6, 3, 2), (3.0, 5, 4, 5)):
         m, eps = PrivSet(eps0=eps0, d=d, s=s, k=k), np.array([0.0, 0.05, 0.3, 0.7]) * eps0
         for n in (1, 5, 60):
             values = []

@@ -141,6 +141,7 @@ def test_levels_at_sines(n: int, eps: float, d: int, error: float) -> None:
 WINDOWS = [sdp.Window(eps0=1.0, d=3, cells=2), sdp.Window(eps0=4.0, d=6, cells=5), sdp.Piecewise(eps0=3.0)]
 
 
+@pytest.mark.slow_cases("window:eps0=4,d=6,cells=5")
 @pytest.mark.parametrize("m", WINDOWS, ids=lambda m: m.spec)
 def test_every_question_has_the_answer_of_grr(m: Any) -> None:
     grr = sdp.GRR(eps0=m.eps0, d=m.d)
@@ -267,6 +268,7 @@ def test_rounding_is_unbiased_everywhere() -> None:
         assert abs(off.mean()) < 5.0 * 0.5 / math.sqrt(200 * off.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "n", "runs"),
     [

@@ -20,7 +20,7 @@ from shuffledp import plots
 from shuffledp._support.ticks import round_numbers
 from shuffledp.accounting.comparison import Comparison
 from shuffledp.accounting.drawing import drawn_bounds
-from shuffledp.accounting.sweeping import Sweep
+from shuffledp.accounting.sweeps import Sweep
 from shuffledp.bounds import BOUNDS
 from shuffledp.estimation.answer import Provenance
 from shuffledp.estimation.estimate import SHARE, Estimate
@@ -92,6 +92,7 @@ def test_nothing_overlaps(kind: str, width: float, comparison: Comparison, sweep
     assert window.width > 0.25 * figure.bbox.width and window.height > 100  # an inch and more for the data
 
 
+@pytest.mark.slow_cases("*-7.0")
 @pytest.mark.parametrize("width", [plots.COLUMN_WIDTH, plots.TEXT_WIDTH])
 @pytest.mark.parametrize("spec", ["grr:eps0=3,d=16", "cheu-zhilyaev:flip=0.12345678,d=123456,messages=3"])
 @pytest.mark.parametrize("names", [[FEW[0]], [FEW[3]], ["local"], ["local", FEW[3]], ["local", FEW[3], FEW[0]]])
@@ -174,6 +175,79 @@ def test_settings_are_given_back() -> None:
     assert dict(mpl.rcParams) == before
 
 
+def words_of(figure: Any) -> list[str]:
+    return [text.get_text() for text in figure.findobj(mpl.text.Text) if text.get_text()]
+
+
+def test_papers_have_their_own_style(tmp_path: Path, comparison: Comparison, sweep: Sweep) -> None:
+    before = dict(mpl.rcParams)
+    with plots.style("paper"):
+        figure, drawn = sweep.plot(quantity="ratio", width=plots.COLUMN_WIDTH), comparison.plot()
+        axes = plots.new_figure(4.0, 3.0).subplots()
+        sweep.plot(ax=axes)
+        with plots.style("plain"):
+            assert sweep.plot()._suptitle is not None  # type: ignore[attr-defined]
+    assert dict(mpl.rcParams) == before and sweep.plot()._suptitle is not None  # type: ignore[attr-defined]
+    assert figure._suptitle is None and not axes.get_title()  # type: ignore[attr-defined]
+    for words in (words_of(figure), words_of(drawn), words_of(axes)):
+        assert any(r"$\varepsilon$" in word for word in words) and not any("ε" in word for word in words)
+    assert figure.axes[0].get_xlabel() == r"local budget $\varepsilon_0$"
+    for kind in ("svg", "pdf", "png"):  # outside the block
+        plots.save(figure, tmp_path / f"a.{kind}")
+    assert "<text" not in (tmp_path / "a.svg").read_text()
+    data = (tmp_path / "a.pdf").read_bytes()
+    assert b"STIXGeneral" in data and b"DejaVu" not in data and b"/Type3" not in data
+    with (
+        pytest.raises(sdp.ParameterError, match=r"^unknown style 'papr'; did you mean 'paper'\?$"),
+        plots.style("papr"),
+    ):
+        pass
+
+
+def test_studies_are_drawn_by_their_axes() -> None:
+    study = sdp.sweep(
+        {"a$b$": "grr", "subset": "subset"},
+        eps0=[1, 2],
+        d=[4, 16],
+        n=[100, 10_000],
+        delta=1e-6,
+        bounds=["auto", "clone-closed", "constant-dataset-lower"],
+    )
+    figure = study.select(bound="auto").plot(x="n", by=["mechanism", "d", "eps0"])
+    assert figure.axes[0].get_xlabel() == "number of users n" and len(figure.axes[0].lines) == 8
+    lines = {line.get_label(): line.get_ydata().tolist() for line in figure.axes[0].lines}
+    for d, eps0 in ((4, 1), (16, 2)):
+        rows = study.select(bound="auto", mechanism="subset", d=d, eps0=eps0)
+        assert lines[f"subset, d = {d}, ε₀ = {eps0}"] == [row.epsilon for row in rows]
+    assert r"a\$b\$, d = 4, ε₀ = 1" in lines
+    figure.draw_without_rendering()
+    one = study.select(mechanism="subset", d=4, eps0=2)
+    curves = {line.get_label(): line for line in one.plot().axes[0].lines}
+    assert list(curves) == ["auto", "clone-closed", "constant-dataset-lower (lower)"]
+    assert np.isnan(np.ma.filled(curves["clone-closed"].get_ydata(), np.nan)).tolist() == [True, False]
+    swept = {line.get_label(): line for line in one.to_sweep().plot().axes[0].lines}
+    assert {k: line.get_color() for k, line in curves.items()} == {k: line.get_color() for k, line in swept.items()}
+    ratio = one.select(bound="auto").plot(quantity="ratio").axes[0].lines[0]
+    assert ratio.get_ydata().tolist() == [2.0 / row.epsilon for row in one.select(bound="auto") if row.epsilon]
+    assert "and 6 more, left out" in words_of(study.select(bound="auto").plot(x="n", most=2))
+    assert "mine" in words_of(one.plot(labels={"auto": "mine"}))
+    assert plots.draw(one).axes[0].has_data()
+    for call, said in (
+        (lambda: study.plot(x="bound"), "unknown x 'bound'"),
+        (lambda: study.plot(by="nonsense"), "unknown by 'nonsense'"),
+        (lambda: study.plot(x="n", by="d"), "by must name every axis that varies, got none of mechanism, eps0, bound"),
+        (lambda: study.select(n=100, eps0=1, d=4).plot(), "x must be an axis of numbers that vary, got none"),
+        (lambda: study.plot(quantity="eps"), "unknown quantity 'eps'"),
+        (lambda: study.plot(most=0), "most must"),
+        (
+            lambda: study.select(n=100, d=4, bound="clone-closed", mechanism="subset").plot(),
+            "a study must have a curve",
+        ),
+    ):
+        with pytest.raises(sdp.ParameterError, match=f"^{said}"):
+            call()
+
+
 def test_text_stays_text(tmp_path: Path, comparison: Comparison) -> None:
     plots.save(plots.draw(comparison), tmp_path / "a.svg")
     assert ">blanket-hoeffding</text>" in (tmp_path / "a.svg").read_text()
@@ -213,7 +287,9 @@ def test_bad_input(tmp_path: Path, comparison: Comparison, sweep: Sweep) -> None
         plots.save(figure, tmp_path / "folder.png")
     assert [p.name for p in tmp_path.iterdir()] == ["folder.png"], "nothing is left behind"
     for result in (None, 3, comparison.rows):
-        with pytest.raises(sdp.ParameterError, match=r"^result must be a Comparison or a Sweep, got [^\n]*\.$"):
+        with pytest.raises(
+            sdp.ParameterError, match=r"^result must be a Comparison, a Sweep or a Study, got [^\n]*\.$"
+        ):
             plots.draw(result)  # type: ignore[arg-type]
     with pytest.raises(sdp.ParameterError, match="unknown quantity 'eps'"):
         plots.draw_sweep(sweep, quantity="eps")
@@ -416,6 +492,7 @@ def test_quantiles_are_marked_with_their_intervals() -> None:
     assert any("p95: " in text.get_text() for text in answer.plot().legends[0].get_texts())
 
 
+@pytest.mark.slow_cases("estimate", "batches", "account")
 @pytest.mark.parametrize("name", ["estimate", "account", "batches", "check", "audit", "comparison"])
 def test_everything_draws_in_axes_of_the_caller_with_words_of_the_caller(
     name: str, drawn: Any, comparison: Comparison

@@ -23,7 +23,7 @@ DECORATORS = {"register", "register_bound"}
 FUNCTIONS = [
     name
     for name in sdp.__all__
-    if inspect.isfunction(getattr(sdp, name)) and name not in {*DECORATORS, "round_up", "round_down"}
+    if inspect.isfunction(getattr(sdp, name)) and name not in {*DECORATORS, "poison", "round_up", "round_down"}
 ]
 
 

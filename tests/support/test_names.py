@@ -126,7 +126,7 @@ def test_by_meaning(name: str, meant: str) -> None:
 
 @pytest.mark.parametrize("name", ["xyz", "dp-sgd", "?", "qqqqqqqq"])
 def test_otherwise_all_are_listed(name: str) -> None:
-    assert said(name).endswith("'shuffledp mechanisms' lists all 42.")
+    assert said(name).endswith(f"'shuffledp mechanisms' lists all {len(CATALOG)}.")
 
 
 def test_on_the_command_line() -> None:
@@ -178,11 +178,13 @@ FACTS: dict[str, Callable[[str], bool]] = {
     "privacy that depends on a distance": lambda m: any(w in (find(m).__doc__ or "") for w in ("metric", "distance")),
     "points with distances": lambda m: "distances" in fields(m),
     "a histogram from several messages a user": lambda m: not find(m).single_message and "d" in fields(m),
+    "noise that the shuffler adds": lambda m: find(m)._noise_by_shuffler,
     "a sum of bits from several messages a user": lambda m: (
         issubclass(find(m), MultiMessage) and set(np.unique(CASES[m].data(50)[0])) == {0, 1}
     ),
     "a matrix of your own": lambda m: "matrix" in fields(m),
     "a randomizer of which only eps0 is known": lambda m: fields(m) == {"eps0"} and m == "general",
+    "a randomizer of which only eps0 and delta0 are known": lambda m: fields(m) == {"eps0", "delta0"},
 }
 
 

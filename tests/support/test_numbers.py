@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shuffledp as sdp
 from reference.commands import run
+from reference.repetition import examples
 from shuffledp._support.numbers import exact, round_down, round_up
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -30,7 +31,7 @@ def unit(text: str, digits: int) -> Decimal:
     return Decimal(1).scaleb(value.adjusted() - digits + 1) if value else Decimal(0)
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(finite, figures)
 def test_floats_go_to_the_named_side(x: float, digits: int) -> None:
     up, down = round_up(x, digits), round_down(x, digits)
@@ -44,7 +45,7 @@ def test_floats_go_to_the_named_side(x: float, digits: int) -> None:
         assert "." not in text or not text.partition("e")[0].endswith(("0", "."))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.fractions(min_value=-(10**6), max_value=10**6, max_denominator=10**9), figures)
 def test_fractions_go_to_the_named_side(x: Fraction, digits: int) -> None:
     up, down = round_up(x, digits), round_down(x, digits)
@@ -84,7 +85,7 @@ def test_the_decimal_context_of_the_caller_does_not_matter() -> None:
         assert round_down(0.123456) == "0.12345" and round_up(Fraction(1, 3)) == "0.33334"
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(finite)
 def test_exact_decimals_are_exact(x: float) -> None:
     assert Fraction(exact(Fraction(x))) == Fraction(x)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ParameterError
-from .figures import add_legend, add_title, lines_of, new_figure, style
+from .figures import add_legend, add_title, for_paper, lines_of, new_figure, style, typeset
 from .optional import require
 from .text import visible
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 #: What the words of a figure (items, bounds, entries of the legend) are to be called: the word -> another one.
 Labels = Mapping[str, str]
@@ -79,10 +80,21 @@ class Canvas:
         if unknown:
             shown = ", ".join(sorted(self._known)[:8])[:200]
             raise ParameterError(f"labels must rename what is drawn ({shown}), got {unknown[0]!r:.60}; correct it.")
-        if self._ax is None:
+        if for_paper():
+            typeset(self._words())
+        elif self._ax is None:
             add_title(self.figure, title)
         else:
             self._ax.set_title(lines_of(title, self.width), fontsize=8, parse_math=False)
+
+    def _words(self) -> Iterator[Text]:
+        """The labels of all axes that were drawn in, and the entries of legends."""
+        every = self.figure.axes if self._ax is None else [self._ax]
+        legends = [*self.figure.legends, *(axes.get_legend() for axes in every)]
+        for axes in every:
+            yield from (axes.xaxis.label, axes.yaxis.label, axes.title)
+        for legend in legends:
+            yield from [] if legend is None else legend.get_texts()
 
 
 def _mapping(labels: Labels) -> dict[str, str]:

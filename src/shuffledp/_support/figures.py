@@ -9,11 +9,13 @@ import io
 import os
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
+from . import validation as check
 from .files import write_whole
 from .numbers import round_up
 from .optional import require
@@ -22,9 +24,12 @@ from .text import visible
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 #: Widths in inches of one column and of the text of a two-column page.
 COLUMN_WIDTH, TEXT_WIDTH = 3.33, 7.0
+#: In which square axes leave room for a legend beside them, and not more.
+SQUARE_WIDTH = 5.8
 
 #: Characters of an inch of a title or a legend, and those that the mark of an entry of a legend takes.
 _PER_INCH, _MARK = 15, 8
@@ -70,6 +75,24 @@ _STYLE: dict[str, Any] = {
     "savefig.dpi": 300,
     "savefig.facecolor": "white",
 }
+#: Serif letters as in papers that are set in Times, mathematics as LaTeX sets it, without LaTeX; all letters as shapes.
+_PAPER: dict[str, Any] = {
+    "font.family": ["STIXGeneral", "DejaVu Serif"],  # both ship with matplotlib; the second has what the first lacks
+    "mathtext.fontset": "stix",
+    "svg.fonttype": "path",
+}
+#: Styles by name: of pages and notebooks, and of papers, where a caption says what a title would.
+STYLES: dict[str, dict[str, Any]] = {"plain": _STYLE, "paper": {**_STYLE, **_PAPER}}
+_around: ContextVar[str] = ContextVar("style of figures", default="plain")
+#: Symbols in words, as mathematics.
+_SYMBOLS = {
+    "ε₀": r"$\varepsilon_0$",
+    "ε": r"$\varepsilon$",
+    "δ": r"$\delta$",
+    "μ": r"$\mu$",
+    "\N{GREEK SMALL LETTER ALPHA}": r"$\alpha$",
+    "β": r"$\beta$",
+}
 #: What would make two runs differ: dates, and the name of the program.
 _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None},
@@ -79,11 +102,15 @@ _METADATA: dict[str, dict[str, None]] = {
 
 
 @contextmanager
-def style() -> Iterator[None]:
+def style(name: str | None = None) -> Iterator[None]:
     """matplotlib's settings for a figure in print, while the block runs.
 
     Fonts of 8 and 9 points at the final size, light grid, no top and right spines, embedded TrueType fonts.
     Create the figure and its artists inside the block; :func:`save` needs no block of its own.
+
+    name : "plain"; or "paper" for serif letters, mathematics as in LaTeX (which need not be installed) and no title,
+        which is for the caption to say.  None: that of the block around this one, or "plain".  Every ``plot`` of a
+        result follows it
 
     Examples
     --------
@@ -92,10 +119,25 @@ def style() -> Iterator[None]:
     ...     curves = [axes.plot([1, 2], [i, i], **LINES[i]) for i in range(3)]
     >>> axes.spines["top"].get_visible()
     False
+    >>> import shuffledp as sdp
+    >>> with style("paper"):
+    ...     figure = sdp.compare("grr:eps0=1,d=4", n=1000, delta=1e-6, bounds=["blanket"]).plot(width=COLUMN_WIDTH)
+    >>> print(figure.axes[0].get_xlabel())
+    central $\\varepsilon$ (smaller is better)
     """
+    chosen = _around.get() if name is None else check.one_of("style", name, STYLES)
     matplotlib = require("matplotlib", extra="plot", purpose="drawing")
-    with matplotlib.rc_context(_STYLE), _quiet("matplotlib.font_manager"), _quiet("fontTools"):
-        yield
+    before = _around.set(chosen)
+    try:
+        with matplotlib.rc_context(STYLES[chosen]), _quiet("matplotlib.font_manager"), _quiet("fontTools"):
+            yield
+    finally:
+        _around.reset(before)
+
+
+def for_paper() -> bool:
+    """Whether the style around this is that of papers."""
+    return _around.get() == "paper"
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -103,7 +145,14 @@ def new_figure(width: float, height: float) -> Figure:
     require("matplotlib.figure", extra="plot", purpose="drawing")
     from .inline_figure import InlineFigure
 
-    return InlineFigure(figsize=(width, height))
+    return InlineFigure(figsize=(width, height), look=_around.get())
+
+
+def _look(figure: Figure) -> str | None:
+    """The style in which a figure was made, where it is known."""
+    from .inline_figure import InlineFigure
+
+    return figure.look if isinstance(figure, InlineFigure) else None
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -120,7 +169,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     kind = prepare(path)
     buffer = io.BytesIO()
-    with style():
+    with style(_look(figure)):
         figure.savefig(buffer, format=kind, metadata=_METADATA[kind])
     write_whole(path, buffer.getvalue(), name="plot")
 
@@ -128,7 +177,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 def inline_svg(figure: Figure) -> str:
     """The figure as an SVG element that a page holds, without the head of a file; the same bytes every time."""
     buffer = io.StringIO()
-    with style():
+    with style(_look(figure)):
         figure.savefig(buffer, format="svg", metadata=_METADATA["svg"])
     text = buffer.getvalue()
     return text[text.index("<svg") :]
@@ -168,8 +217,9 @@ def is_wide(width: float) -> bool:
 
 
 def add_title(figure: Figure, title: str | Sequence[str]) -> None:
-    """Over the whole figure, wrapped to its width; a spec is text, not mathematics."""
-    figure.suptitle(lines_of(title, figure.get_figwidth()), fontsize=8, parse_math=False)
+    """Over the whole figure, wrapped to its width; a spec is text, not mathematics.  None in a paper."""
+    if not for_paper():
+        figure.suptitle(lines_of(title, figure.get_figwidth()), fontsize=8, parse_math=False)
 
 
 def lines_of(title: str | Sequence[str], width: float) -> str:
@@ -181,6 +231,17 @@ def wrapped(title: str, width: float) -> str:
     """A title in lines that fit into ``width`` inches; what a spec says cannot break it."""
     unbroken = visible(title).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
     return textwrap.fill(unbroken, int(_PER_INCH * width), break_on_hyphens=False)
+
+
+def typeset(texts: Iterable[Text]) -> None:
+    """Write the symbols among the words of these texts as mathematics; a dollar stays a dollar."""
+    for text in texts:
+        words = text.get_text()
+        if "$" not in words and any(symbol in words for symbol in _SYMBOLS):
+            for symbol, written in _SYMBOLS.items():
+                words = words.replace(symbol, written)
+            text.set_text(words)
+            text.set_parse_math(True)
 
 
 def users(n: int) -> str:

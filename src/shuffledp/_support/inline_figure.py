@@ -11,7 +11,14 @@ _SHARP, _PLACE = 200, 100
 
 
 class InlineFigure(Figure):
-    """A figure outside pyplot, which would show it a second time; a plain one shows nothing outside pyplot."""
+    """A figure outside pyplot, which would show it a second time; a plain one shows nothing outside pyplot.
+
+    ``look`` is the style in which it is drawn, and so saved (figures.py).
+    """
+
+    def __init__(self, *, figsize: tuple[float, float], look: str) -> None:
+        super().__init__(figsize=figsize)
+        self.look = look
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         """The picture, for notebooks."""

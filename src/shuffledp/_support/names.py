@@ -64,9 +64,11 @@ privacy that depends on a distance: metric-general metric-laplace planar-laplace
 points with distances: exponential-metric: exponential em softmax permute-and-flip
 a histogram from several messages a user: pure-dump mix-dump balls-into-bins cheu-zhilyaev poisson-histogram:
   shuffle-dp-histogram shuffled-histogram multi-message dump dummy dummies balls bins fake-users cobalt
+noise that the shuffler adds: augmented: augmented-shuffle shuffler-noise sbin sageo s1geo local-noise-free lnf
 a sum of bits from several messages a user: balcer-cheu balcer-coin: sum binary-sum count bits
 a matrix of your own: finite: matrix custom table channel csv npy
 a randomizer of which only eps0 is known: general: ldp any-ldp eps0 black-box
+a randomizer of which only eps0 and delta0 are known: approximate: approximate-ldp eps0-delta0
 """
 PURPOSES = tuple(
     Purpose(what, tuple(mechanisms.split()), words.strip())

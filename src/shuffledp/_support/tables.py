@@ -9,7 +9,7 @@ import io
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .numbers import round_up
@@ -158,6 +158,15 @@ class Table:
 
         rule = "".join(" ---: |" if right else " --- |" for right in self.right)
         return "\n".join([line(self.header), f"|{rule}", *map(line, self.texts)])
+
+    def top(self, rows: int) -> Table:
+        """The first rows."""
+
+        def cut(cells: Sequence[Any] | None) -> Sequence[Any] | None:
+            return None if cells is None else cells[:rows]
+
+        parts = (replace(c, values=c.values[:rows], texts=cut(c.texts), marks=cut(c.marks)) for c in self.columns)
+        return replace(self, columns=tuple(parts))
 
     def _named(self) -> dict[str, Column]:
         return {column.name: column for column in self.columns if column.name is not None}

@@ -16,7 +16,7 @@ from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
-from ..bounds import Bound, called, known, unalias
+from ..bounds import Bound, bound_of, called, known, unalias
 from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
 from ..numerics.family import Answer
 from .crowd import Crowd
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .._support.canvas import Labels
+
+
+#: A mechanism, how many users run it, and delta.
+Point = tuple[Subject, int, float]
+#: The place of a point and the name of a bound -> its answer, or why there is none.
+Found = dict[tuple[int, str], Answer | ShuffleDPError]
 
 
 @dataclass(frozen=True)
@@ -234,33 +240,47 @@ def compare(
     subject = subject_of(mechanism)
     n, tol = check.users(n), check.tolerance(tol)
     delta = delta_at(delta, n)
-    return compare_all([(subject, n, delta)], names=bound_names(bounds), tol=tol)[0]
+    names, point = bound_names(bounds), [(subject, n, delta)]
+    return compared(point, found_together(point, names=names, tol=tol), names=names, tol=tol)[0]
 
 
-def compare_all(points: Sequence[tuple[Subject, int, float]], *, names: Sequence[str], tol: float) -> list[Comparison]:
-    """A Comparison at every point (subject, n, delta); all bounds at all points are asked together."""
+def found_together(points: Sequence[Point], *, names: Sequence[str], tol: float) -> Found:
+    """The answers of all bounds at all points, asked together."""
+    found: Found = {}
     asked: dict[tuple[int, str], Resolved] = {}
-    known: list[list[tuple[Bound, float]]] = [[] for _ in points]
-    absent: list[dict[str, ShuffleDPError]] = [{} for _ in points]
     for k, (subject, n, _) in enumerate(points):
         for name in names:
             try:
                 asked[k, name] = resolve(subject, name, Crowd(n))
             except (BoundNotApplicableError, ParameterError) as error:
-                absent[k][name] = error
+                found[k, name] = error
     answers = attempts(list(asked.values()), delta=[points[k][2] for k, _ in asked], tol=tol)
-    for ((k, name), question), answer in zip(asked.items(), answers, strict=True):
-        if isinstance(answer, Answer):
-            known[k].append((question.bound, answer.epsilon))
-        else:
-            absent[k][name] = answer
+    return found | dict(zip(asked, map(_named, asked.values(), answers), strict=True))
+
+
+def _named(question: Resolved, answer: Answer | ShuffleDPError) -> Answer | ShuffleDPError:
+    """With the name of the analysis, which is that of the bound where only one was asked."""
+    return answer._replace(bound=answer.bound or question.bound.name) if isinstance(answer, Answer) else answer
+
+
+def compared(
+    points: Sequence[Point], found: Found, *, names: Sequence[str], tol: float, refuse: bool = True
+) -> list[Comparison]:
+    """The Comparison at every point from the answers to all questions.
+
+    ``refuse`` raises where a point has no answer at all because a parameter is refused, for example for more messages
+    than a bound is proved for; otherwise that is a reason like any other.
+    """
     terms = {id(subject): _terms(subject) for subject in {id(s): s for s, _, _ in points}.values()}
     out = []
-    for (subject, n, delta), rows, errors in zip(points, known, absent, strict=True):
-        for refusal in errors.values():  # for example more messages than a bound is proved for
-            if not rows and isinstance(refusal, ParameterError):
+    for k, (subject, n, delta) in enumerate(points):
+        here = {name: found[k, name] for name in names}
+        rows = [(bound_of(name), x.epsilon) for name, x in here.items() if isinstance(x, Answer)]
+        errors = {name: x for name, x in here.items() if isinstance(x, ShuffleDPError)}
+        for refusal in errors.values():
+            if refuse and not rows and isinstance(refusal, ParameterError):
                 raise refusal
-        reasons = {name: str(errors[name]) for name in names if name in errors}
+        reasons = {name: str(error) for name, error in errors.items()}
         made = {"rows": _ranked(rows), "absent": reasons, **terms[id(subject)]}
         out.append(Comparison(n=n, delta=delta, tol=tol, **made))
     return out
@@ -308,14 +328,14 @@ def _looseness(eps: float, lower: float) -> float:
     return math.inf if lower == 0.0 else eps / lower - 1.0
 
 
-def bound_names(bounds: Iterable[str] | None) -> list[str]:
-    """The bounds asked for, each once; unknown names are refused."""
+def bound_names(bounds: Iterable[str] | None, *, auto: bool = False) -> list[str]:
+    """The bounds asked for, each once; unknown names are refused, and "auto" where it is no row."""
     if bounds is None:
         return list(known())
     if isinstance(bounds, str) or not isinstance(bounds, Iterable):
         raise ParameterError(f"bounds must be a list of names, got {bounds!r}; write for example bounds=['blanket'].")
     bounds = list(bounds)
-    if any(isinstance(name, str) and name == "auto" for name in bounds):
+    if not auto and any(isinstance(name, str) and name == "auto" for name in bounds):
         raise ParameterError(
             "bound 'auto' is the best of the table, not a row of it; leave it out for all bounds, or name some of them."
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .batches import BatchTable
     from .comparison import Comparison, Row
-    from .sweeping import Sweep
+    from .sweeps import Sweep
 
 #: Curves of a sweep by default.
 MOST_CURVES = 6
@@ -80,9 +80,11 @@ def draw_comparison(
 
 # -- a sweep: one curve per bound -----------------------------------------------------------------------------------
 
-_VARIABLES = {"eps0": "local budget ε₀", "n": "number of users n", "delta": "δ"}
+#: How "auto" is drawn, unlike all bounds.
+_AUTO: dict[str, Any] = {"color": "#000000", "linestyle": "-", "marker": "*"}
+VARIABLES = {"eps0": "local budget ε₀", "n": "number of users n", "delta": "δ"}
 #: What is drawn: its words in the title, on the axis, and which way is better.
-_QUANTITIES = {
+QUANTITIES = {
     "epsilon": ("ε", "central ε", "smaller"),
     "ratio": ("Amplification", "amplification ε₀/ε", "larger"),
 }
@@ -111,11 +113,11 @@ def draw_sweep(
     >>> len(draw_sweep(s, quantity="ratio").axes[0].lines)
     2
     """
-    check.one_of("quantity", quantity, _QUANTITIES)
+    check.one_of("quantity", quantity, QUANTITIES)
     most = check.whole("most", most, low=1, high=1000, hint="it is the number of curves to draw")
     if not sweep.bounds:
         raise ParameterError("sweep must have a curve to draw, got none; choose bounds that apply.")
-    word, axis, better = _QUANTITIES[quantity]
+    word, axis, better = QUANTITIES[quantity]
     chosen = drawn_bounds(sweep, most)
     left_out = len(sweep.bounds) - len(chosen)
     wide, lines = figures.is_wide(width), len(chosen) + bool(left_out)
@@ -129,14 +131,14 @@ def draw_sweep(
             shown = np.ma.masked_where((values.data <= 0.0) | np.isinf(values.data), values)
             drawn.extend(shown.compressed())
             # staggered markers keep coinciding curves visible
-            axes.plot(sweep.values, shown, markevery=(i % step, step), **_look(sweep.row(name)))
+            axes.plot(sweep.values, shown, markevery=(i % step, step), **look_of(sweep.row(name)))
         if drawn:
             logarithmic(axes, "y", min(drawn), max(drawn))
         if sweep.variable != "eps0":
             logarithmic(axes, "x", min(sweep.values), max(sweep.values))
         room = page.width - (2.4 if wide and ax is None else 0.0)  # beside the legend
         ticks_at(axes, sweep.values, room, logarithmic=sweep.variable != "eps0")
-        axes.set_xlabel(_VARIABLES[sweep.variable])
+        axes.set_xlabel(VARIABLES[sweep.variable])
         axes.set_ylabel(f"{axis} ({better} is better)" if wide else axis)
         handles, texts = axes.get_legend_handles_labels()
         if quantity == "epsilon":  # in the order in which the curves end
@@ -173,8 +175,9 @@ def _sweep_title(sweep: Sweep, word: str) -> str:
     return f"{word}{of} running {sweep.mechanism}{at}, {first.neighbors}"
 
 
-def _look(row: Row) -> dict[str, Any]:
-    look = LINES[list(BOUNDS).index(row.bound) % len(LINES)]
+def look_of(row: Row) -> dict[str, Any]:
+    """How a bound is drawn, the same in every figure."""
+    look = _AUTO if row.bound == "auto" else LINES[list(BOUNDS).index(row.bound) % len(LINES)]
     if row.kind == "upper":
         return {**look, "label": row.bound}
     # hollow: not a bound; wide: a lower bound, which stays visible under an upper one that meets it

@@ -14,9 +14,12 @@ from .._support.numbers import round_down, round_up
 from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
+from ..errors import ParameterError
+from .with_outputs import About, WithOutputs
 
 if TYPE_CHECKING:
     from .certificate import Certificate
+    from .resolve import Resolved
 
 T = TypeVar("T")
 SAME = "all users run the same mechanism"
@@ -32,7 +35,7 @@ TRUST_COINS = "; who takes part is drawn independently of all values, and the gu
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guarantee(Renamed):
+class Guarantee(WithOutputs, Renamed):
     """A shuffled batch is (epsilon, delta)-DP.
 
     Attributes
@@ -55,6 +58,7 @@ class Guarantee(Renamed):
     neighbors, trust : the terms.
     evaluated, members : how many of the input pairs had to be evaluated.
     note : "looser, because ..." where a sound bound was given at once in place of a slow, tighter one; else empty.
+    question : what was asked, from which :meth:`tradeoff`, :meth:`renyi_curve` and :meth:`profile` are computed.
 
     Examples
     --------
@@ -85,7 +89,18 @@ class Guarantee(Renamed):
     reports_per_user: int = 1
     note: str = ""
     certificate: Certificate | None = field(default=None, repr=False, compare=False)
+    question: Resolved | None = field(default=None, repr=False, compare=False)
     find_lower: Callable[[], float | None] = field(repr=False, compare=False)
+
+    def _about(self) -> About:
+        from .outputs import about
+
+        if self.question is None:
+            raise ParameterError(
+                "a guarantee must come from amplify in this process to give further outputs, got a copy; ask "
+                "shuffledp.tradeoff or shuffledp.renyi."
+            )
+        return about(self.question)
 
     @cached_property
     def lower(self) -> float | None:
@@ -94,7 +109,7 @@ class Guarantee(Renamed):
 
     def __getstate__(self) -> dict[str, Any]:
         """All numbers, the lower bound included: a copy cannot compute it again."""
-        return {**vars(self), "lower": self.lower, "find_lower": partial(told, self.lower)}
+        return {**vars(self), "lower": self.lower, "find_lower": partial(told, self.lower), "question": None}
 
     def __repr__(self) -> str:
         """One line: the claim, on how many users of which mechanism, by which bound."""
@@ -152,7 +167,7 @@ class Guarantee(Renamed):
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
         plain: dict[str, Any] = {"epsilon": self.epsilon, "lower": self.lower}
-        plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name != "find_lower"}
+        plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("find_lower", "question")}
         plain["certificate"] = self.certificate.to_dict() if self.certificate else None
         return dict(json_ready(plain))
 

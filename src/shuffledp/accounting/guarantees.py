@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import Any
 
@@ -25,6 +25,8 @@ from .resolve import Resolved
 Places = NDArray[np.int64]
 #: Fields with one entry per answer; the others are the same for all.
 _ARRAYS = ("epsilon", "delta", "n", "bound", "evaluated", "members", "dropouts", "colluding", "note")
+#: What an answer was computed from, and is not part of it.
+_BEHIND = ("find_lower", "question")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -73,6 +75,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
     participation: float
     reports_per_user: int
     find_lower: Callable[[Places], NDArray[np.float64]]
+    question: tuple[Resolved, ...] = field(default=(), repr=False)
 
     @cached_property
     def lower(self) -> NDArray[np.float64]:
@@ -99,11 +102,12 @@ reports_per_user : as in a Guarantee; the same for all entries.
         }
         made: dict[str, Any] = {name: _frozen(values, delta.shape) for name, values in entries.items()}
         known = tuple(asked) if first.bound.side == "upper" and first.bound.sound else ()
-        return cls(**made, **terms, find_lower=partial(_lower_bounds, known, made["epsilon"], delta, tol))
+        find_lower = partial(_lower_bounds, known, made["epsilon"], delta, tol)
+        return cls(**made, **terms, find_lower=find_lower, question=tuple(asked))
 
     def __getstate__(self) -> dict[str, Any]:
         """All numbers, the lower bounds included: a copy cannot compute them again."""
-        return {**vars(self), "lower": self.lower, "find_lower": partial(np.take, self.lower)}
+        return {**vars(self), "lower": self.lower, "find_lower": partial(np.take, self.lower), "question": ()}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -134,6 +138,8 @@ reports_per_user : as in a Guarantee; the same for all entries.
         for name in _ARRAYS:
             part = parts[name].reshape(-1)[picked]
             parts[name] = part.item() if single else _frozen(part, picked.shape)
+        asked = [self.question[i] for i in np.ravel(picked).tolist()] if self.question else [None]
+        parts["question"] = asked[0] if single else tuple(filter(None, asked))
         parts["find_lower"] = partial(self._lower_of if single else self._lower_among, np.ravel(picked))
         return Guarantee(**parts) if single else Guarantees(**parts)
 
@@ -156,7 +162,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
         """Whether all numbers and terms agree."""
         if not isinstance(other, Guarantees):
             return NotImplemented
-        names = (f.name for f in fields(self) if f.name != "find_lower")
+        names = (f.name for f in fields(self) if f.name not in _BEHIND)
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:
@@ -219,7 +225,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf", an unknown lower bound as null."""
         plain = {"epsilon": self.epsilon, "lower": self._known_lower.tolist()}
-        plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name != "find_lower"}
+        plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _BEHIND}
         plain |= {name: plain[name].tolist() for name in _ARRAYS}
         return dict(json_ready({"shape": self.shape, **plain}))
 

@@ -23,7 +23,10 @@ from .._support.tables import Column, Table, Tabular, count_column, epsilon_colu
 from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.registry import of_matrix
 from ..numerics.family import epsilons
+from .amplification import amplify
 from .crowd import Crowd
 from .guarantee import SAME, absent, at_most
 from .mixed_bounds import blanket_candidates, comparable, swap_candidates
@@ -31,6 +34,9 @@ from .resolve import MechanismLike, as_mechanism
 
 OF_ITS_CLASS = "all users of a class run its mechanism"
 PUBLIC = "; the budget of every user is public and does not depend on its value"
+DRAWN = "; every user draws its budget at random, independently of its value, and keeps it secret"
+#: A mixture of laws may have this many cells.
+_MOST_CELLS = 10**6
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,8 @@ class MixedGuarantee(Tabular):
     classes : one :class:`ClassGuarantee` for each class, in the order given.
     delta, n : what was asked; n is the number of all users.
     dropouts, colluding, participation, neighbors, trust : the terms.
-    bound : the bound that gives ``epsilon``, "swap" or "blanket".
+    bound : the bound that gives ``epsilon``.
+    hidden : whether classes are drawn at random and secret.
 
     Examples
     --------
@@ -76,6 +83,7 @@ class MixedGuarantee(Tabular):
     trust: str
     neighbors: str = "replace-one"
     bound: str = "blanket"
+    hidden: bool = False
 
     def table(self) -> Table:
         """One row per class."""
@@ -107,7 +115,8 @@ class MixedGuarantee(Tabular):
         )
         return visible(
             f"With n = {self.n:,} users in all{away}, a shuffled batch {claim}, {self.neighbors} "
-            f"(bound: {self.bound}), by class: {parts}. Budgets are public."
+            f"(bound: {self.bound}), by class: {parts}. Budgets are "
+            + ("drawn at random and secret." if self.hidden else "public.")
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,19 +133,24 @@ def amplify_mixed(
     dropouts: float | str = 0,
     colluding: float | str = 0,
     participation: float | str = 1.0,
+    hidden: bool = False,
 ) -> MixedGuarantee:
-    """The central guarantee of a batch in which classes of users have different, public budgets.
+    """The central guarantee of a batch in which classes of users have different budgets.
 
     Parameters
     ----------
     classes : pairs (mechanism, number of users)
         Mechanisms with the same reports: GRR with the same d, k-subset or PrivSet with the same d and k, unary
         encodings with the same d, Laplace, matrices (:class:`FiniteRandomizer`) with the same outputs, or a mechanism
-        of your own that states its ``blanket_ratio`` or lists its ``probabilities``.
+        of your own that states its ``blanket_ratio`` or lists its ``probabilities``.  Or mechanisms of several messages
+        that differ in how many blanket messages a user adds (all Poisson numbers, or all whole ones): users who add
+        more hide all others too, so eps is one for all.
     delta : in (0, 1), or a rule such as "0.01/n", where n is the number of all users
     tol : relative accuracy of eps; the error is always upward
     dropouts, colluding, participation : as in :func:`shuffledp.amplify`; in the worst case the
         missing users are those who would hide the victim best
+    hidden : False if everybody's class is public; True if every user draws its class at random, with the shares of
+        ``classes``, independently of its value, and keeps it to itself: then all run one mixture of the laws
 
     Returns
     -------
@@ -155,6 +169,8 @@ def amplify_mixed(
     >>> round(one.epsilon, 3)
     0.293
     """
+    if not isinstance(hidden, bool):
+        raise ParameterError(f"hidden must be True or False, got {hidden!r}; say whether classes are drawn in secret.")
     members = _members(classes)
     n, tol = check.users(sum(size for _, size in members)), check.tolerance(tol)
     delta = delta_at(delta, n)
@@ -162,6 +178,9 @@ def amplify_mixed(
     sizes: dict[Mechanism, int] = {}
     for mechanism, size in members:
         sizes[mechanism] = sizes.get(mechanism, 0) + size
+    one = _mixture(sizes, n) if hidden else _all_messages(sizes, crowd)
+    if one is not None:
+        return _as_one(*one, members, crowd, delta, tol, hidden)
     strange = [m.spec for m in sizes if not comparable(m)]
     if strange:
         raise BoundNotApplicableError(
@@ -174,6 +193,73 @@ def amplify_mixed(
     terms["trust"] = terms["trust"].replace(SAME, OF_ITS_CLASS) + PUBLIC
     worst, bound = max(found.values())
     return MixedGuarantee(worst, delta, n, rows, **terms, bound=bound)
+
+
+def _as_one(
+    mechanism: Mechanism,
+    users: int,
+    members: list[tuple[Mechanism, int]],
+    crowd: Crowd,
+    delta: float,
+    tol: float,
+    hidden: bool,
+) -> MixedGuarantee:
+    """The guarantee of all classes, where what they send is what ``users`` of one mechanism send."""
+    away = Crowd(users) if users < crowd.n else crowd
+    g = amplify(
+        mechanism,
+        n=users,
+        delta=delta,
+        tol=tol,
+        dropouts=away.dropouts,
+        colluding=away.colluding,
+        participation=crowd.participation,
+    )
+    rows = tuple(
+        ClassGuarantee(m.spec, m.description, size, min(g.epsilon, m.local_epsilon), m.local_epsilon)
+        for m, size in members
+    )
+    terms = crowd.terms()
+    terms["trust"] = terms["trust"].replace(SAME, OF_ITS_CLASS) + (DRAWN if hidden else PUBLIC)
+    worst = max(row.epsilon for row in rows)
+    return MixedGuarantee(worst, delta, crowd.n, rows, **terms, bound=g.bound, hidden=hidden)
+
+
+def _all_messages(sizes: dict[Mechanism, int], crowd: Crowd) -> tuple[Mechanism, int] | None:
+    """What all users who can be counted on send together, where they differ in blanket messages alone."""
+    if any(m.single_message for m in sizes):
+        return None
+    if crowd.participation < 1.0 and len(sizes) > 1:
+        raise BoundNotApplicableError(
+            "participation must be 1 for classes of several messages, because a victim may send fewer than others, "
+            f"got {crowd.participation!r}; state dropouts instead."
+        )
+    found = next(iter(sizes)).law.together(list(sizes.items()), crowd.n - crowd.honest)
+    if found is None:
+        raise BoundNotApplicableError(
+            "classes of several messages must differ in the number of blanket messages per user alone, all of them "
+            f"Poisson or all whole, got {' and '.join(m.spec for m in sizes)}; give poisson for all, or whole messages."
+        )
+    return found, crowd.honest
+
+
+def _mixture(sizes: dict[Mechanism, int], n: int) -> tuple[Mechanism, int]:
+    """The law of a user who draws its class: the mean of the laws, with the shares of the classes."""
+    laws = []
+    for m in sizes:
+        if not isinstance(m, Randomizer) or not m.single_message:
+            raise BoundNotApplicableError(
+                f"hidden budgets need the probability matrix of every class, got {m.spec}, which states none; "
+                "leave hidden out."
+            )
+        laws.append(m.probabilities())
+    if len({law.shape for law in laws}) > 1 or laws[0].size > _MOST_CELLS:
+        raise BoundNotApplicableError(
+            f"hidden budgets need matrices of one shape, of at most {_MOST_CELLS:,} cells, got "
+            f"{' and '.join(str(law.shape) for law in laws)}; give one mechanism with several budgets."
+        )
+    mean = sum(law * (size / n) for law, size in zip(laws, sizes.values(), strict=True))
+    return of_matrix(mean / np.sum(mean, axis=1, keepdims=True)), n
 
 
 def _smallest(

@@ -27,6 +27,7 @@ from .guarantee import Guarantee, told
 
 if TYPE_CHECKING:
     from .certificate import Certificate
+    from .evidence import Evidence
 
 #: What may be passed where a mechanism is expected.
 MechanismLike = Mechanism | ShuffledPair | str
@@ -198,6 +199,13 @@ class Resolved:
             return self._shared.datasets
         return self.left.datasets.thinned(self.crowd.participation)
 
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What trade-off functions, Renyi divergences and tables are read from; its profiles are sampled once."""
+        from .evidence import evidence_of
+
+        return evidence_of(self)
+
     def epsilon(self, *, delta: float, tol: float) -> Answer:
         """eps at delta by the bound; an upper bound is at most the local guarantee."""
         if not self.by_family:
@@ -270,6 +278,7 @@ class Resolved:
         lower = partial(self.lower_beside, answer.epsilon, delta=delta, tol=tol)
         return Guarantee(
             epsilon=answer.epsilon,
+            question=self,
             find_lower=lower if known else partial(told, None),
             delta=delta,
             n=self.crowd.n,
@@ -290,6 +299,7 @@ class Resolved:
             "reports_per_user": self.crowd.reports_per_user,
             **(self._facts_of_several if self._several else self.asked.facts),
             **self.crowd.terms(),
+            "trust": self.crowd.terms()["trust"] + self.asked.mechanism._trust,
         }
 
     @property

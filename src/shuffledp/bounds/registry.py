@@ -108,6 +108,22 @@ def called(name: str) -> str:
     return own if isinstance(own, str) and own in BOUNDS else check.one_of("bound", own, names())
 
 
+def bound_of(name: str) -> Bound:
+    """The bound of that name as a table shows it; "auto" has a title and a side of its own.
+
+    Examples
+    --------
+    >>> bound_of("auto").side, bound_of("constant-dataset-lower").side
+    ('upper', 'lower')
+    """
+    return AUTO if name == "auto" else BOUNDS[called(name)]
+
+
+def is_ours(name: str) -> bool:
+    """Whether the bound is one of the library, not one that somebody registered."""
+    return name in _OURS
+
+
 def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
     """The bound of that name, and its family if choosing the bound required building it.
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._support.progress import progress
 from . import options
-from .base import SPEC_HELP, answer, grid, main, print_json, say
+from .base import SPEC_HELP, answer, drawn, grid, main, prepared, print_json, say, wrote
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
+
+_TRADEOFF = "In place of delta, the trade-off function of f-DP, and mu of Gaussian DP."
+_RENYI = "In place of delta, Renyi divergences, and rho of zero-concentrated DP."
+#: Orders that are shown by default, and the slack of the second mu.
+_ORDERS, _SLACK = (1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0), 1e-12
 
 
 @main.command(epilog=SPEC_HELP)
@@ -39,12 +46,81 @@ def _show(guarantee: Guarantee, as_json: bool) -> None:
 @click.option("--epsilon", default="0:1:11", show_default=True, help="Values a,b,c or a range START:STOP:COUNT of eps.")
 @click.option("--side", type=click.Choice(["upper", "lower"]), default="upper", show_default=True)
 @options.tol("Relative accuracy of delta.")
-def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, as_json: bool) -> None:
-    """delta as a function of eps: the privacy profile of n shuffled reports of SPEC."""
+@click.option("--tradeoff", is_flag=True, help=_TRADEOFF)
+@click.option("--alpha", help="With --tradeoff: false-positive rates, likewise.")
+@click.option("--renyi", is_flag=True, help=_RENYI)
+@click.option("--orders", help="With --renyi: orders > 1, likewise.")
+@options.file("--plot", "With --tradeoff or --renyi: write the figure here (PDF, SVG or PNG).")
+@options.crowd
+def profile(spec: str, tradeoff: bool, renyi: bool, plot: str | None, as_json: bool, **given: Any) -> None:
+    """What n shuffled reports of SPEC reveal, as a function: delta of eps, or another with --tradeoff or --renyi.
+
+    \b
+      shuffledp profile grr:eps0=2,d=16 --n 1e4 --epsilon 0:0.2:5
+      shuffledp profile grr:eps0=2,d=16 --n 1e4 --tradeoff --alpha 0.01,0.05,0.5
+      shuffledp profile grr:eps0=2,d=16 --n 1e4 --renyi --orders 2:10:5
+    """
+    kind = "tradeoff" if tradeoff else "renyi" if renyi else "delta"
+    if tradeoff and renyi:
+        raise click.UsageError("--tradeoff and --renyi are two functions; ask for one of them.")
+    if plot is not None and kind == "delta":
+        raise click.UsageError("--plot needs --tradeoff or --renyi, whose figure it writes.")
+    places = _own_options(kind, given)
+    terms = options.crowd_of(given)
+    if kind == "delta":
+        _profile(spec, as_json, terms, **places)
+    else:
+        _output(kind, spec, next(iter(places.values())), plot, as_json, terms)
+
+
+#: What each function takes beside the terms of all.
+_OWN = {"delta": ("epsilon", "side", "tol"), "tradeoff": ("alpha",), "renyi": ("orders",)}
+
+
+def _own_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of one function out of all; those of another are refused, if they were written."""
+    taken = {name: given.pop(name) for names in _OWN.values() for name in names}
+    source = click.get_current_context().get_parameter_source
+    for name in taken:
+        if name not in _OWN[kind] and source(name) is click.core.ParameterSource.COMMANDLINE:
+            owner = next(other for other, names in _OWN.items() if name in names)
+            if owner == "delta":
+                raise click.UsageError(f"--{name} does not go with --{kind}; leave one of them out.")
+            raise click.UsageError(f"--{name} needs --{owner}; add it.")
+    return {name: taken[name] for name in _OWN[kind]}
+
+
+def _output(kind: str, spec: str, places: str | None, plot: str | None, as_json: bool, terms: dict[str, Any]) -> None:
+    """A trade-off function or Renyi divergences: the sentence and the table, or all of it as JSON."""
+    from .._support.numbers import round_up
+    from ..accounting import outputs
+
+    prepared(plot)
+    found: outputs.TradeOff | outputs.RenyiCurve
+    with progress("computing"):
+        if kind == "tradeoff":
+            found = outputs.tradeoff(spec, alpha=None if places is None else grid("alpha", places), **terms)
+            mu = found.mu_with(slack=_SLACK)
+            more = f" With a slack of {_SLACK:g}, mu = {round_up(mu)}." if math.isfinite(mu) else ""
+            further: dict[str, Any] = {"slack": _SLACK, "mu_with_slack": mu if more else "inf"}
+        else:
+            found = outputs.renyi(spec, orders=_ORDERS if places is None else grid("orders", places), **terms)
+            more, further = "", {}
+        answer(as_json, {**found.to_dict(), **further}, f"{found}{more}")
+    if not as_json:
+        from .terminal import show_table
+
+        show_table(found.table())
+    drawn(found, plot)
+    wrote(plot)
+
+
+def _profile(spec: str, as_json: bool, terms: dict[str, Any], *, epsilon: str, side: Any, tol: float) -> None:
+    """delta at every eps."""
     from ..accounting.amplification import profile as run
 
-    eps = grid("epsilon", epsilon)
-    delta = run(spec, n=n, epsilon=eps, bound=bound, tol=tol, side=side).tolist()
+    eps, n, bound = grid("epsilon", epsilon), terms["n"], terms["bound"]
+    delta = run(spec, epsilon=eps, tol=tol, side=side, **terms).tolist()
     if as_json:
         from ..bounds import unalias
 

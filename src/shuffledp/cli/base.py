@@ -31,6 +31,8 @@ SPEC names the local randomizer:
 
 #: Exit codes: a wrong input or an output that cannot be written, an internal error (EX_SOFTWARE), Ctrl-C.
 _UNUSABLE, _INTERNAL, STOPPED = 2, 70, 130
+#: Commands that rely on locks of folders and on files that are replaced in one step, and whether this system has them.
+COLLECTING, POSIX = ("privatize", "shuffle", "estimate", "collect", "shuffler"), os.name == "posix"
 
 
 class _Commands(click.Group):
@@ -44,6 +46,17 @@ class _Commands(click.Group):
                 raise
             _tell(error)
             sys.exit(_UNUSABLE if isinstance(error, OSError) else _INTERNAL)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in COLLECTING and not POSIX:
+            raise ParameterError(
+                f"the command {name} must run on Linux, macOS or another POSIX system, got {os.name!r}; "
+                "run the collection there, accounting and planning work here."
+            )
+        return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

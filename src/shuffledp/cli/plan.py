@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 @click.option("--messages", metavar="K", help="Most messages of a user in a round, on average.")
 @click.option("--bits", metavar="B", help="Most bits of a user in a round, on average.")
 @click.option("--local-epsilon", metavar="E", help="The most that may remain over all rounds if the shuffler fails.")
+@click.option("--noise", metavar="WHO", help="users, or shuffler: also rank those whose shuffler adds the noise.")
 @options.file("--plot", "Draw error against bits: .pdf, .svg or .png.")
 @options.file("--report", "Write a design review as one page (.html).")
 @options.file("--save", "Write the plan of the best choice with a local guarantee, for privatize and estimate.")
@@ -84,7 +85,11 @@ def plan(task: str, as_json: bool, **given: Any) -> None:
 
 def _parsed(key: str, value: Any) -> Any:
     """Numbers in the house notation; missing users may be a number or a share, and stay as they are written."""
-    if not isinstance(value, str) or key in ("delta", "dropouts", "unit") or (key, value) == ("missing", "option"):
+    if (
+        not isinstance(value, str)
+        or key in ("delta", "dropouts", "unit", "noise")
+        or (key, value) == ("missing", "option")
+    ):
         return value
     if key == "subsets":
         return [_several(key, part) for part in value.split(";")]

@@ -1,4 +1,4 @@
-"""Reproduce the paper: compute its figures and table, and judge its claims."""
+"""Reproduce a paper: compute its figures and tables, and judge its claims."""
 
 from __future__ import annotations
 
@@ -15,24 +15,29 @@ if TYPE_CHECKING:
 
 
 @main.command()
+@click.argument("paper", default="variation-ratio-2024")
 @click.option(
     "--only",
     multiple=True,
     metavar="PART",
-    help="Compute only this part: figure1 to figure5, table5, tightness or errata; may be given several times.",
+    help="Compute only this part: figure1 to figure5, table5, tightness or errata; of another paper, a figure by the "
+    "name of its file.  May be given several times.",
 )
-@click.option("--out", default="shuffledp-paper", show_default=True, metavar="DIR", help="Directory for the results.")
+@click.option("--out", metavar="DIR", help="Directory for the results; by default shuffledp-paper or shuffledp-PAPER.")
 @options.as_json
-def reproduce(only: tuple[str, ...], out: str, as_json: bool) -> None:
-    """Compute the paper's figures and table again and judge its claims (about half a minute).
+def reproduce(paper: str, only: tuple[str, ...], out: str | None, as_json: bool) -> None:
+    """Compute the figures and tables of PAPER again and judge its claims (about half a minute).
 
-    Writes results.json, report.html and the figures as PDF, SVG and PNG, of all parts that DIR holds.  If it is
-    interrupted, the same command goes on with what is missing.
+    PAPER is variation-ratio-2024 (Wang et al., the default), clones-2023 (Feldman, McMillan, Talwar) or blanket-2019
+    (Balle, Bell, Gascon, Nissim).  Writes results.json, report.html and the figures as PDF, SVG and PNG, of all parts
+    that DIR holds.  If it is interrupted, the same command goes on with what is missing.
     """
     from ..paper import reproduce as run
+    from ..paper.papers import SEED
 
+    folder = out if out is not None else "shuffledp-paper" if paper == SEED else f"shuffledp-{paper}"
     try:
-        found = run(out, only=only, progress=_one_by_one)
+        found = run(folder, paper=paper, only=only, progress=_one_by_one)
     except KeyboardInterrupt:
         say("shuffledp: stopped; the same command goes on with what is missing.", err=True)
         raise SystemExit(STOPPED) from None

@@ -16,14 +16,18 @@ from .._support.by_name import by_name
 from .._support.delta_rules import read
 from .._support.figures import TEXT_WIDTH
 from .._support.tables import Table, Tabular
+from ..accounting.evidence import Evidence, Part, part_of
+from ..accounting.guarantee import TRUST
+from ..accounting.outputs import checked_orders
 from ..accounting.resolve import MechanismLike
 from ..accounting.rounds import MOST_ROUNDS
+from ..accounting.with_outputs import About, WithOutputs
 from ..errors import ParameterError
 from ..numerics.composition import conversions, fixed_pair, sequential
 from ..numerics.composition.sequential import Kind
 from . import ledger_file
 from .composed_guarantee import ComposedGuarantee, rounds_in_words, trust_text
-from .fixed_pairs import fixed_pairs
+from .fixed_pairs import Kept, fixed_pairs
 from .ledger import LedgerEntry, columns_of, make_entry
 from .other_events import OtherEvent, parts_of
 from .remaining import most_rounds
@@ -39,7 +43,7 @@ _CROWD = ("dropouts", "colluding", "participation")
 _TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", *_CROWD, "memoized")
 
 
-class Accountant(Tabular):
+class Accountant(WithOutputs, Tabular):
     """Adaptive sequential composition of shuffled rounds over the same users.
 
     Every round is replaced by a pair of laws that dominates it for *all* neighboring datasets: the pair whose
@@ -66,12 +70,13 @@ class Accountant(Tabular):
     def __init__(self) -> None:
         self._composed: list[LedgerEntry | OtherEvent] = []
         self._kinds: dict[str, Kind] = {}
+        self._pairs: Kept = {}
         self._notes: tuple[str, ...] = ()
         self._seen: set[str] = set()  # digests of ledger files that hold no rounds but these
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the sampled profiles, which a copy computes again when it needs them."""
-        return {**vars(self), "_composed": list(self._composed), "_kinds": {}}
+        return {**vars(self), "_composed": list(self._composed), "_kinds": {}, "_pairs": {}}
 
     # -- what was run ---------------------------------------------------------------------------------------------
 
@@ -284,7 +289,7 @@ class Accountant(Tabular):
         delta = self._delta(delta)
         if self._events or any(entry.reports_per_user > 1 for entry in self.entries):
             return None
-        found = fixed_pairs(self.entries)
+        found = fixed_pairs(self.entries, self._pairs)
         if found is None:
             return None
         upper = self.epsilon(delta=delta)
@@ -306,29 +311,57 @@ class Accountant(Tabular):
             cost=sum(item.cost for item in self._composed),
             pure_epsilon=sequential.pure_epsilon(kinds, counts),
             neighbors=self.neighbors,
-            trust=trust_text(
-                limited=any(entry.participation_limit is not None for entry in self.entries),
-                chance=any(entry.participation < 1.0 for entry in self.entries),
-            ),
+            trust=self._trust,
+        )
+
+    @property
+    def _trust(self) -> str:
+        """What all rounds together rest on."""
+        return trust_text(
+            crowd=TRUST + "".join(dict.fromkeys(entry.mechanism._trust for entry in self.entries)),
+            limited=any(entry.participation_limit is not None for entry in self.entries),
+            chance=any(entry.participation < 1.0 for entry in self.entries),
         )
 
     def renyi(self, orders: ArrayLike = conversions.ORDERS) -> NDArray[np.float64]:
         """Upper values of the Renyi divergence of all rounds together, one per order > 1.
 
+        :meth:`renyi_curve` has lower values too.
+
         The two arrays are what ``dp_accounting.rdp.compute_epsilon(orders, values, delta)`` takes.  Without a finite
         local guarantee (local_epsilon = inf, or an event with unbounded loss) every value is inf: some output may be
         impossible for one of two neighboring inputs, or nothing is known that excludes it.
         """
-        try:
-            a = np.asarray(orders, dtype=np.float64)
-        except (TypeError, ValueError):
-            a = np.zeros(1)
-        if not np.all((a > 1.0) & (a < math.inf)):
-            raise ParameterError(f"orders must be finite numbers > 1, got {str(orders)[:60]}; remove the others.")
+        a = checked_orders(orders)
         kinds, counts = self._costs()
         if any(math.isinf(kind.limit) for kind in kinds):
             return np.full(a.shape, np.inf)
         return sequential.renyi_curve(kinds, counts, a)
+
+    def _about(self) -> About:
+        """All rounds so far; rounds that are added later do not change it."""
+        now = self._copy()
+        return About(
+            subject=f"{rounds_in_words(self.rounds)} over the same users",
+            n=None,
+            neighbors=self.neighbors,
+            trust=self._trust,
+            find=now._evidence,
+        )
+
+    def _evidence(self) -> Evidence:
+        """What is known of all rounds, kind by kind."""
+        alike: dict[str, list[LedgerEntry | OtherEvent]] = {}
+        for item in self._composed:
+            alike.setdefault(item.key, []).append(item)
+        return Evidence([self._part(same[0], sum(item.cost for item in same)) for _, same in sorted(alike.items())])
+
+    def _part(self, item: LedgerEntry | OtherEvent, cost: int) -> Part:
+        if isinstance(item, OtherEvent):
+            return Part(self._kind(item), cost, mu=item.mu)
+        if item.reports_per_user > 1:  # no lower bound is known
+            return Part(self._kind(item), cost)
+        return part_of(item.resolved, cost, self._kind(item))
 
     def to_pld(self, *, step: float | None = None) -> Any:
         """All rounds together as a ``dp_accounting`` PrivacyLossDistribution, pessimistic, for replace-one neighbors.
@@ -387,7 +420,7 @@ class Accountant(Tabular):
     def _copy(self) -> Accountant:
         """Rounds added to the copy do not change this accountant; sampled profiles are shared."""
         copy = Accountant()
-        copy._composed, copy._kinds = list(self._composed), self._kinds
+        copy._composed, copy._kinds, copy._pairs = list(self._composed), self._kinds, self._pairs
         return copy
 
     # -- the ledger file ------------------------------------------------------------------------------------------

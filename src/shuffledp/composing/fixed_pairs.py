@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from ..bounds import BOUNDS
-from ..errors import BoundNotApplicableError
+from ..accounting.evidence import dataset_pairs
 from ..numerics.composition.fixed_pair import PairLosses, most_telling, pair_losses
-from ..numerics.composition.profile_curve import ladder_for
-from ..numerics.pair import ShuffledPair
+from ..numerics.composition.profile_curve import Ladder, ladder_for
 from .ledger import LedgerEntry
 
 #: Families with more members than this are not searched for a fixed pair.
 _FEW = 64
 
 
-def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[int]] | None:
-    """One pair of datasets for every distinct entry, and how often it is paid; None if one has no known law."""
+#: What was found for an entry sampled on a ladder: None if its laws are unknown, empty if they reveal nothing.
+Kept = dict[tuple[str, Ladder], tuple[PairLosses, ...] | None]
+
+
+def fixed_pairs(entries: Iterable[LedgerEntry], kept: Kept) -> tuple[list[PairLosses], list[int]] | None:
+    """One pair of datasets for every distinct entry, and how often it is paid; None if one has no known law.
+
+    ``kept`` holds what was found before, and afterward more of it.
+    """
     alike: dict[str, list[LedgerEntry]] = {}
     for entry in entries:
         if entry.mechanism.local_epsilon > 0.0:
             alike.setdefault(entry.key, []).append(entry)
-    pairs, counts = [], []
-    for _, same in sorted(alike.items()):
-        known = _fixed_pairs_of(same[0])
-        if not known:
+    pairs: list[PairLosses] = []
+    counts: list[int] = []
+    ladder = ladder_for(len(alike))
+    for key, same in sorted(alike.items()):
+        if (key, ladder) not in kept:
+            kept[key, ladder] = _most_telling(same[0], ladder)
+        found = kept[key, ladder]
+        if found is None:
             return None
-        pair = pair_losses(most_telling(known, same[0].n), same[0].n, ladder_for(len(alike)))
-        if pair is not None:
-            pairs.append(pair)
-            counts.append(sum(entry.cost for entry in same))
+        pairs += found
+        counts += [sum(entry.cost for entry in same)] * len(found)
     return pairs, counts
 
 
-def _fixed_pairs_of(entry: LedgerEntry) -> Sequence[ShuffledPair] | None:
-    """Exact laws of datasets of this mechanism, if it has some."""
-    for name in ("constant-dataset-lower", "variation-ratio-lower"):
-        try:
-            family = entry.resolved.left.family(BOUNDS[name])
-            known = family.thinned(entry.participation).pairs(_FEW)
-        except BoundNotApplicableError:
-            continue
-        if known:
-            return known
-    return None
+def _most_telling(entry: LedgerEntry, ladder: Ladder) -> tuple[PairLosses, ...] | None:
+    known = dataset_pairs(entry.resolved, _FEW)
+    if not known:
+        return None
+    pair = pair_losses(most_telling(known, entry.n), entry.n, ladder)
+    return () if pair is None else (pair,)

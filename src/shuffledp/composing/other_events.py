@@ -33,6 +33,13 @@ class OtherEvent:
 
         return Kind(profile(self.leaf, neighbors=self.relation), limit(self.leaf, neighbors=self.relation))
 
+    @property
+    def mu(self) -> float | None:
+        """The mu of one repetition for replace-one neighbors, where it is Gaussian noise; None otherwise."""
+        from .dp_accounting.export import gaussian_mu
+
+        return gaussian_mu(self.leaf)
+
     def first(self, count: int) -> OtherEvent:
         """The first ``count`` repetitions."""
         return replace(self, count=count)

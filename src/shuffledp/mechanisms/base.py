@@ -78,6 +78,10 @@ class Mechanism(Derived, Renamed):
     #: What its inputs are, for planning: "options", "bits", "sets", "full sets", "key-values", "numbers", "vectors",
     #: "unit vectors", or other words that no task of the planner has; empty where it cannot be run.
     serves: ClassVar[tuple[str, ...]] = ()
+    #: Whether users send their values as they are, and the shuffler makes the noise: nothing remains if it fails.
+    _noise_by_shuffler: ClassVar[bool] = False
+    #: What its guarantee rests on beside an honest shuffler and honest users, to follow their terms; empty: nothing.
+    _trust: ClassVar[str] = ""
     #: Parameters that stand before the file name in a spec that ends in one ("finite:FILE"); None: no file.
     _file_parameters: ClassVar[tuple[str, ...] | None] = None
 
@@ -296,6 +300,14 @@ class Mechanism(Derived, Renamed):
                 "or in all, not per report; run the reports as rounds of their own (count)."
             )
         return self
+
+    def _together(self, classes: Sequence[tuple[Mechanism, int]], missing: int) -> Mechanism | None:
+        """Classes of users who differ in how many blanket messages they send: one mechanism for the same batch.
+
+        ``missing`` of them are absent, those who would send most.  None where own messages differ too, or where no
+        setting stands for the sum.
+        """
+        return None
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """min over reports y of w_self(y)/w_victim(y), w the blanket, rounded down; 0 where these users do not help.

@@ -5,6 +5,7 @@ from __future__ import annotations
 #: The word of the spec -> module and class; a module is imported when its word is used.
 CATALOG: dict[str, tuple[str, str]] = {
     # known by their parameters or law only
+    "approximate": ("known.approximate", "Approximate"),
     "general": ("known.general", "General"),
     "variation-ratio": ("known.variation_ratio", "VariationRatio"),
     "finite": ("known.finite", "FiniteRandomizer"),
@@ -53,4 +54,6 @@ CATALOG: dict[str, tuple[str, str]] = {
     # what runs today
     "poisson-histogram": ("multimessage.poisson_histogram", "PoissonHistogram"),
     "poisson-sum": ("multimessage.poisson_sum", "PoissonSum"),
+    # noise that the shuffler adds
+    "augmented": ("multimessage.augmented", "Augmented"),
 }

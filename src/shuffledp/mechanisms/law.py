@@ -107,6 +107,8 @@ class Law:
     without = _Stated(lambda m: m._without)
     #: (reports, n=, participation=): one of the separate shuffles into which several reports per user may be divided.
     bundled = _Stated(lambda m: m._bundled)
+    #: (classes, missing): the mechanism with which the users who are left would send the same messages; None: unknown.
+    together = _Stated(lambda m: m._together)
     #: (victim): min over reports y of w_self(y)/w_victim(y), w the blanket, rounded down; 0: these users do not help.
     blanket_ratio = _Stated(lambda m: m._blanket_ratio)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from .._support import validation as check
+from ..errors import ParameterError
 
 #: A limit, or a function of the mechanism (its parameters before this one are checked already).
 Limit = float | Callable[[Any], float]
@@ -118,13 +119,36 @@ def real(
     high_open: bool = False,
     hint: str = "",
     role: Role = "setting",
-    choose: Callable[[Any], float] | None = None,
+    choose: Callable[[Any], float | None] | None = None,
     default: float | None = None,
     optional: bool = False,
     free: Free | None = None,
 ) -> Any:
     """A real number; with ``choose`` or ``default`` it may be left out."""
     return _field(Parameter(low, high, hint, role, False, low_open, high_open, choose, optional, free), default)
+
+
+@dataclass(frozen=True)
+class Word(Parameter):
+    """One of a few words; ``high`` is the place of the last."""
+
+    words: tuple[str, ...] = ()
+
+    def parsed(self, name: str, text: str) -> Any:
+        """As it is written, in lower case."""
+        return text.strip().lower()
+
+    def checked(self, name: str, value: object, mechanism: Any) -> Any:
+        """One of the words."""
+        if value not in self.words:
+            listed = f"{', '.join(self.words[:-1])} or {self.words[-1]}"
+            raise ParameterError(f"{name} must be {listed}, got {check.shown(value)}; {self.hint}.")
+        return value
+
+
+def word(words: tuple[str, ...], *, hint: str) -> Any:
+    """One of these words."""
+    return _field(Word(0, len(words) - 1, hint, words=words))
 
 
 def _field(parameter: Parameter, default: float | None = None) -> Any:

@@ -125,6 +125,17 @@ def limit(event: Any, *, neighbors: str) -> float:
     return math.inf
 
 
+def gaussian_mu(event: Any) -> float | None:
+    """The mu of Gaussian noise for replace-one neighbors; None for other events.
+
+    The noise multiplier is the deviation over the sensitivity to adding or removing a record, and a replacement moves
+    the sum by up to twice that.
+    """
+    if isinstance(event, dp_event.GaussianDpEvent) and event.noise_multiplier > 0:
+        return 2.0 / float(event.noise_multiplier) * (1.0 + 2.0**-50)
+    return None
+
+
 def _distribution(event: Any, neighbors: str, interval: float) -> tuple[Callable[[float], float], float]:
     """delta(eps) of dp-accounting for one event, and by how much rounding may have lowered it.
 
