@@ -13,6 +13,7 @@ from scipy import stats
 import shuffledp as sdp
 from contract.cases import Case, all_cases
 from reference.leaky import response, seeded, unary
+from reference.repetition import slow
 from shuffledp.auditing import confidence, events, law
 from shuffledp.mechanisms.randomizer import Randomizer
 
@@ -23,7 +24,7 @@ ENUMERABLE = [c for c in all_cases() if isinstance(c.mechanism, Randomizer) and 
 
 
 @pytest.mark.parametrize("trials", [1, 2, 10, 200, 5000, 10**5, 5 * 10**6])
-@pytest.mark.parametrize("alpha", [0.25, 0.01, 1e-5, 1e-12, 1e-18])
+@pytest.mark.parametrize("alpha", [0.25, slow(0.01), 1e-5, slow(1e-12), 1e-18])
 def test_clopper_pearson_is_exact_and_on_the_safe_side(trials: int, alpha: float) -> None:
     ctx.prec = 200
     for hits in sorted({0, 1, 2, 50, trials // 1000, trials // 10, trials // 2, trials - 1, trials}):
@@ -90,6 +91,7 @@ def test_false_alarms_are_as_rare_as_stated_in_many_runs() -> None:
     check_rate(range(2, 22))
 
 
+@pytest.mark.one_setting
 @pytest.mark.parametrize("case", ENUMERABLE, ids=str)
 def test_no_correct_mechanism_is_accused(case: Case) -> None:
     """At 1 - 1e-6, with its own randomness: a failure here is a finding, not bad luck."""
@@ -98,6 +100,7 @@ def test_no_correct_mechanism_is_accused(case: Case) -> None:
     assert found.claimed == max(case.mechanism.local_epsilon, case.mechanism.law.crowd_epsilon)
 
 
+@pytest.mark.slow
 def test_the_lower_bound_holds_as_often_as_stated() -> None:
     """Binary randomized response, whose best event is found every time: the least conservative case."""
     m, wrong, runs = sdp.RandomizedResponse(eps0=1.0), 0, 300
@@ -116,7 +119,7 @@ def test_looking_at_many_pairs_is_paid_for() -> None:
         (k0, k1), n = found.hits, found.proved_on
         low, high = stats.beta.ppf(share, k0, n - k0 + 1), stats.beta.isf(share, k1 + 1, n - k1)
         assert found.lower == pytest.approx(math.log(low / high), abs=1e-6)
-    wrong, runs = 0, 60
+    wrong, runs = 0, 20
     for _ in range(runs):  # coins that say nothing: six inputs, thirty ordered pairs, every one may look telling
         found = sdp.audit(
             lambda v: rng.integers(2, size=len(v)), inputs=range(6), samples=400, confidence=0.5, vectorized=True

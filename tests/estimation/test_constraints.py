@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
 import shuffledp as sdp
+from reference.repetition import examples
 from shuffledp.estimation.constraints import (
     Ball,
     Blocks,
@@ -94,7 +95,7 @@ def each_set() -> pytest.MarkDecorator:
 
 @each_set()
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_nearest_is_feasible_and_optimal(name: str, data: st.DataObject) -> None:
     """p is the nearest point of a convex set iff p is in it and (v - p).(c - p) <= 0 for every corner c."""
     constraint, shape, corners = SETS[name]

@@ -231,6 +231,11 @@ def _drawer(runner: Any, vectorized: bool, rng: np.random.Generator | None) -> D
             "it says whether the function takes an array of values."
         )
     if isinstance(runner, Randomizer):
+        if runner._noise_by_shuffler:
+            raise ParameterError(
+                f"randomizer must send noise of its own, got {runner.spec}, whose shuffler makes it; pass lambda x: "
+                "mechanism.seen(x) with vectorized=True and two inputs."
+            )
         if not runner.single_message:
             raise ParameterError(
                 f"randomizer must send one report per user, got {runner.spec}, whose messages mix with others'; "

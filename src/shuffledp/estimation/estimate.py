@@ -308,9 +308,9 @@ class Estimate(Answer):
     def __repr__(self) -> str:
         """One line: how many items, from how many users, with which standard errors."""
         if self.value.size == 1:
-            return f"<Estimate {self.value.item():.5g} +- {self.stderr.item():.2g}: {self._title}>"
+            return f"<{type(self).__name__} {self.value.item():.5g} +- {self.stderr.item():.2g}: {self._title}>"
         errors = f"{self.stderr.min(initial=np.inf):.2g} to {self.stderr.max(initial=0.0):.2g}"
-        return f"<Estimate of {self._title}, standard errors {errors}>"
+        return f"<{type(self).__name__} of {self._title}, standard errors {errors}>"
 
     def plot(
         self,

@@ -22,12 +22,13 @@ from .._support import validation as check
 from .._support.threads import in_order, thread_count
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
+from ..estimation.likelihood import METHODS, REPETITIONS, FittedEstimate, fitted
 from ..randomness.permutation import permute_by
 from ..randomness.sampling import Array, Source
 from ..randomness.streams import Streams
 from .accuracy import Accuracy
 from .base import Mechanism
-from .codecs import Codec
+from .codecs import Category, Codec
 from .reports import Reports, Tally
 from .values import as_array, refuse_single
 
@@ -104,8 +105,33 @@ class Randomizer(Mechanism):
 
     @property
     def _message_limits(self) -> tuple[int, int | None]:
-        """The fewest and the most messages of a report; None: as many as its noise requires."""
+        """The fewest and the most messages of a report in a batch; None: as many as its noise requires."""
         return 1, 1
+
+    @property
+    def _report_limits(self) -> tuple[int, int | None]:
+        """The same of what a user sends to the shuffler."""
+        return self._message_limits
+
+    # -- where the shuffler makes the noise: nothing of this matters where users do ---------------------------
+
+    @property
+    def _batches(self) -> int:
+        """Batches whose noise is in what this draws."""
+        return 1
+
+    @property
+    def _further(self) -> Randomizer:
+        """What draws further parts of a batch of which a part was drawn."""
+        return self
+
+    def _as_sent(self, values: Array, rng: np.random.Generator | None) -> Array:
+        """What users send to the shuffler."""
+        return self.privatize(values, rng=rng).data
+
+    def _at_shuffler(self, data: Array, src: Source, *, first: bool) -> Array:
+        """What the shuffler makes of messages as they come, before it permutes; ``first``: of a batch."""
+        return data
 
     def _portable_law(self) -> dict[str, Any]:
         """Its law in whole numbers, for clients in every language (randomness/program.py, docs/shuffler/laws.md).
@@ -186,7 +212,7 @@ class Randomizer(Mechanism):
         count, inputs, streams = thread_count(threads), self._inputs(values), Streams(rng)
         run = self._run(inputs, streams)
         parts, _ = self._in_chunks(inputs, lambda i, rows: self._tally(run(i, rows)), count)
-        return Tally(_summed(parts), self.spec, len(inputs), streams.for_release)
+        return Tally(_summed(parts), self.spec, len(inputs), streams.for_release, self._batches)
 
     def tally(
         self,
@@ -239,15 +265,57 @@ class Randomizer(Mechanism):
         users: int | None = None,
         for_release: bool | None = None,
         threads: int | None = None,
+        method: str = "unbiased",
+        smooth: bool = False,
+        repetitions: int = REPETITIONS,
     ) -> Estimate:
         """The unbiased estimate with standard errors, from reports, from their bare array, or from their tally.
 
         A bare array does not record whether secure randomness made it: state it by ``for_release``, or that of the
         estimate is None (unknown).  ``threads`` do the work, by default one per core; the result does not depend on
         their number.
+
+        ``method="em"`` gives the most likely share of users with each of :meth:`inputs` instead, for every mechanism
+        whose probability matrix is small enough to be listed: never negative, adding up to 1, biased, with the spread
+        of a bootstrap of ``repetitions`` fits in place of intervals.  ``smooth=True`` takes neighboring inputs to be
+        alike, for bins in their order (EMS; with ``window``, the square wave of Li et al., SIGMOD 2020).
         """
         total = self._tally_of(reports, users, for_release, threads)
-        return replace(self._infer(total.counts, total.users), for_release=total.for_release)
+        if check.one_of("method", method, METHODS) == "em":
+            return replace(self._most_likely(reports, total, smooth, repetitions), for_release=total.for_release)
+        if smooth is not False:
+            raise ParameterError(f"smooth must be left out of the unbiased estimate, got {smooth!r}; add method='em'.")
+        return replace(self._infer_tally(total), for_release=total.for_release)
+
+    def _infer_tally(self, tally: Tally) -> Estimate:
+        """From the sums; how many batches they are over does not matter where users make the noise."""
+        return self._infer(tally.counts, tally.users)
+
+    def _most_likely(
+        self, reports: Reports | Tally | ArrayLike, total: Tally, smooth: object, repetitions: object
+    ) -> FittedEstimate:
+        """The fit to how many reports are in each column of :meth:`probabilities`."""
+        often = check.whole("repetitions", repetitions, low=2, high=10_000, hint="it is how often the fit is repeated")
+        if not self.single_message:
+            raise ParameterError(f"method must be 'unbiased' for several messages per user, got 'em' of {self.name}.")
+        if not isinstance(smooth, bool) or (smooth and self._takes):
+            raise ParameterError(
+                f"smooth must be True or False, and False for {self._takes or 'inputs'} without an order, got "
+                f"{smooth!r}; leave it out."
+            )
+        law = self.probabilities()
+        if not isinstance(reports, Tally):
+            data = reports.data if isinstance(reports, Reports) else as_array("reports", reports)
+            counts = np.bincount(self._columns(data), minlength=law.shape[1])
+        elif isinstance(self.codec, Category) and reports.counts.shape == law.shape[1:]:
+            counts = np.asarray(total.counts)
+        else:
+            raise ParameterError(
+                f"reports must be given to method 'em' of {self.name}, got a tally, which does not hold how often each "
+                "report came; pass the reports."
+            )
+        names = tuple(f"{x:.6g}" for x in self.inputs()) if self._number_range else ()
+        return fitted(counts, law, smooth=smooth, repetitions=often, names=names)
 
     def estimates(
         self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None, threads: int | None = None
