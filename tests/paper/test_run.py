@@ -38,6 +38,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
     return folder, reproduce(folder, points=3)
 
 
+@pytest.mark.slow
 def test_everything_is_there(whole: tuple[Path, dict[str, Any]]) -> None:
     folder, found = whole
     assert set(found["results"]) == set(plan.PARTS) and len(found["computed"]) == len(units()) and not found["reused"]
@@ -49,6 +50,7 @@ def test_everything_is_there(whole: tuple[Path, dict[str, Any]]) -> None:
     assert not list(folder.rglob("*.part"))
 
 
+@pytest.mark.slow
 def test_results_json_is_what_was_returned(whole: tuple[Path, dict[str, Any]]) -> None:
     folder, found = whole
     stored = json.loads((folder / "results.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
@@ -60,6 +62,7 @@ def test_results_json_is_what_was_returned(whole: tuple[Path, dict[str, Any]]) -
         assert claim["verdict"] in ("holds", "partly", "does not hold") and claim["measured"] and claim["comment"]
 
 
+@pytest.mark.slow
 def test_verdicts(whole: tuple[Path, dict[str, Any]]) -> None:
     verdicts = {claim["place"]: claim["verdict"] for claim in whole[1]["claims"]}
     assert verdicts["Theorems 4.1, 4.7, 4.8"] == "does not hold"
@@ -69,6 +72,7 @@ def test_verdicts(whole: tuple[Path, dict[str, Any]]) -> None:
     assert verdicts["Abstract; section 7.4; table 5"] == "partly"
 
 
+@pytest.mark.slow
 def test_no_sound_curve_is_below_a_lower_bound(whole: tuple[Path, dict[str, Any]]) -> None:
     """Upper bounds are above both lower bounds at every point of every panel."""
     sound = {"blanket", "repaired", "stronger-clone", "clone", "specific", "specific-gamma", "generic", "efmrtt19"}
@@ -85,6 +89,7 @@ def test_no_sound_curve_is_below_a_lower_bound(whole: tuple[Path, dict[str, Any]
     assert compared > 250
 
 
+@pytest.mark.slow
 def test_the_report_stands_alone(whole: tuple[Path, dict[str, Any]]) -> None:
     text = (whole[0] / "report.html").read_text(encoding="utf-8")
     page = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>\n"))  # well-formed, so that nothing is left open
@@ -108,6 +113,7 @@ def test_the_report_stands_alone(whole: tuple[Path, dict[str, Any]]) -> None:
         assert word in text
 
 
+@pytest.mark.slow
 def test_every_part_can_be_taken_again(whole: tuple[Path, dict[str, Any]]) -> None:
     folder, found = whole
     for unit in units(points=3):
@@ -208,6 +214,7 @@ def test_only_whole_parts_of_the_same_settings_are_taken(tmp_path: Path, spoil: 
     assert set(found["results"]) == {"errata"} and found["computed"] == ["errata"] and found["reused"] == []
 
 
+@pytest.mark.slow
 def test_the_report_says_no_more_than_was_done(whole: tuple[Path, dict[str, Any]]) -> None:
     """A part may come from an earlier run."""
     text = (whole[0] / "report.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Draws docs/overview.svg, the picture of the README: ``python -m handbook.picture``."""
+"""Draws docs/overview.svg, the picture of the README, for ``make figures``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import shuffledp as sdp
 from shuffledp._support.figures import new_figure, save, style
 from shuffledp._support.numbers import round_up
 
-PICTURE = Path(__file__).parents[2] / "docs" / "overview.svg"
 SPEC, DELTA, LOCAL = "grr:eps0=2,d=16", 1e-8, 2.0
 #: The colors of the page in the browser (src/shuffledp/web/static/style.css): ink, and three of its scale.
 _INK, _GREEN, _ORANGE, _YELLOW = "#1b2430", "#0f6b62", "#cf6a2d", "#c9a227"
 
 
-def draw(path: Path = PICTURE) -> None:
+def draw(path: Path) -> None:
     """On the left how a collection goes, on the right what the crowd is worth."""
     with style():
         figure = new_figure(7.6, 2.9)
@@ -66,7 +65,3 @@ def _curve(axes: Any) -> None:
     axes.axhline(LOCAL, color=_ORANGE, linestyle=(0, (5, 1.5)), label="local (ε₀)")
     axes.set(xlabel="users", ylabel="ε", title="randomized response, 16 options, δ = 1e-8")
     axes.legend(loc="lower left")
-
-
-if __name__ == "__main__":
-    draw()

@@ -1,7 +1,8 @@
-"""The paper's figures 1 to 5 and its table 5 computed again, with a verdict on what it says of them.
+"""Figures and tables of papers computed again, with a verdict on what they say of them.
 
-The paper is Wang et al., "Privacy Amplification via Shuffling: Unified, Simplified, and Tightened", PVLDB 17(8), 2024
-(doi 10.14778/3659437.3659444).  Start at :func:`shuffledp.paper.run.reproduce`.
+The first, and the one with most parts, is Wang et al., "Privacy Amplification via Shuffling: Unified, Simplified, and
+Tightened", PVLDB 17(8), 2024 (doi 10.14778/3659437.3659444); the others are in :mod:`shuffledp.paper.papers`.  Start at
+:func:`shuffledp.paper.run.reproduce`.
 """
 
 from .run import reproduce

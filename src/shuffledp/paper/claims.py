@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 #: part -> unit -> {"title", "settings", "data"}, as in results.json.
@@ -82,7 +82,7 @@ def verdict(share: float, *, whole: float = 0.999) -> str:
     return HOLDS if share >= whole else PARTLY if share > 0.0 else FAILS
 
 
-def _claim(place: str, says: str, verdict_: str, measured: dict[str, str | Range], comment: str) -> dict[str, Any]:
+def claim(place: str, says: str, verdict_: str, measured: Mapping[str, str | Range], comment: str) -> dict[str, Any]:
     """A claim for results.json: ``measured`` to be read, ``ranges`` [low, high] to be computed with."""
     return {
         "place": place,
@@ -98,7 +98,7 @@ def _single(results: Results) -> dict[str, Any]:
     panels = [*results["figure1"].values(), *results["figure2"].values()]
     sound = savings(panels, "blanket", _DRAWN, _ABOUT_30)
     strong = savings(panels, "blanket", _STRONG)
-    return _claim(
+    return claim(
         "Abstract; section 7.1; figures 1 and 2",
         "Single-message protocols save up to (text: about) 30 % of the budget against the best earlier bound.",
         verdict(sound.share),
@@ -120,7 +120,7 @@ def _single(results: Results) -> dict[str, Any]:
 def _multi(results: Results) -> dict[str, Any]:
     cheu, balls = list(results["figure3"].values()), list(results["figure4"].values())
     found = [against_claim(panels, "blanket", _ABOUT_75) for panels in (cheu, balls)]
-    return _claim(
+    return claim(
         "Abstract; section 7.2; figures 3 and 4",
         "Multi-message protocols save about 75 % against the original analyses.",
         verdict(min(r.share for r in found)),
@@ -137,7 +137,7 @@ def _multi(results: Results) -> dict[str, Any]:
 def _search(results: Results) -> dict[str, Any]:
     found = savings(results["figure4"].values(), "blanket", ["search"], _ABOUT_75)
     small = 1.0 / (1.0 - found.low), 1.0 / (1.0 - found.high)
-    return _claim(
+    return claim(
         "Section 7.2; figure 4",
         "The same 75 % for balls-into-bins, whose authors also publish a numerical search.",
         verdict(found.share),
@@ -152,7 +152,7 @@ def _closed(results: Results) -> dict[str, Any]:
     analytic = against_claim(panels, "analytic", 0.5)
     loose = against_claim(panels, "asymptotic", 0.0)
     printed = against_claim(panels, "asymptotic-published", 0.0)
-    return _claim(
+    return claim(
         "Section 7.2",
         "Both closed forms beat the original works, and the analytic one saves more than 50 %.",
         verdict(min(analytic.share, printed.share)),
@@ -172,7 +172,7 @@ def _parallel(results: Results) -> dict[str, Any]:
     panels = list(results["figure5"].values())
     formula = savings(panels, "published", ["basic"], _ABOUT_75)
     impossible = savings(panels, "released", ["dataset"], 1e-9)
-    return _claim(
+    return claim(
         "Section 7.3; figure 5",
         "Advanced parallel composition saves about 75 % against the basic one (abstract: 75 to 95 %).",
         verdict(formula.share),
@@ -192,7 +192,7 @@ def _separate(results: Results) -> dict[str, Any]:
     panels = list(results["figure5"].values())
     worst = savings(panels, "blanket", ["separate-worst"], 0.8)
     best = savings(panels, "blanket", ["separate-best"], 0.8)
-    return _claim(
+    return claim(
         "Section 7.3; figure 5; abstract",
         "It saves 80 to 95 % against answering the levels with separate groups of users.",
         verdict(min(worst.share, best.share)) if best.share else (PARTLY if worst.share else FAILS),
@@ -215,7 +215,7 @@ def _speed(results: Results) -> dict[str, Any]:
     fast = [row["T10"]["seconds"] for row in rows]
     high = [row["T10"]["above"] for row in rows]
     ours = max(row["seconds"] for row in rows)
-    return _claim(
+    return claim(
         "Abstract; section 7.4; table 5",
         "Less than 10 seconds for 10^8 users.",
         HOLDS if max(slow) < 10 else PARTLY if max(fast) < 10 else FAILS,
@@ -234,7 +234,7 @@ def _tight(results: Results) -> dict[str, Any]:
     rows = results["tightness"]["tightness"]["data"]["rows"]
     kinds = {kind: [r["claim"] for r in rows if r["verdict"] == kind] for kind in ("tight", "not a bound", "not tight")}
     left = [r["claim"] for r in rows if r["verdict"] == "open"]
-    return _claim(
+    return claim(
         "Section 5",
         "The upper bounds of the named randomizers equal the lower bounds and are exactly tight.",
         verdict(len(kinds["tight"]) / len(rows)),
@@ -254,7 +254,7 @@ def _sound(results: Results) -> dict[str, Any]:
     entries = results["errata"]["errata"]["data"]["entries"]
     exact = [e for e in entries if e["exact"]]
     first = entries[0]
-    return _claim(
+    return claim(
         "Theorems 4.1, 4.7, 4.8",
         "The printed numerical value is an upper bound on the divergence of the shuffled reports.",
         HOLDS if first["truth_value"] <= first["printed_value"] else FAILS,
@@ -278,7 +278,7 @@ _NEEDS = (
 
 def judge(results: Results) -> list[dict[str, Any]]:
     """Every claim whose parts are there."""
-    return [claim(results) for claim, needs in _NEEDS if all(part in results for part in needs)]
+    return [judged(results) for judged, needs in _NEEDS if all(part in results for part in needs)]
 
 
 def ratio(x: float, eps: float | None) -> float | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._support.figures import LINES, TEXT_WIDTH, new_figure, style
 from .claims import ratio
+from .draw_plain import PLAIN, plain_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +74,9 @@ _LABELS = {
 
 
 def figure(part: str, panels: Sequence[dict[str, Any]]) -> Figure:
-    """Draw one of figures 1 to 5 from its panels."""
+    """Draw a figure from its panels."""
+    if part in PLAIN:
+        return plain_figure(part, panels)
     keys, (xlabel, ylabel), strip = _LAYOUT[part]
     with style():
         drawn = new_figure(TEXT_WIDTH, 5.2 if strip else 3.6)

@@ -11,32 +11,15 @@ from typing import Any
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table
 
-PAPER = (
-    'S. Wang et al., "Privacy Amplification via Shuffling: Unified, Simplified, and Tightened", PVLDB 17(8), 2024, '
-    "doi 10.14778/3659437.3659444"
-)
-
-
-_CAPTIONS = {
-    "figure1": "Above, the paper's axes: higher is more private. Lower bounds limit what any analysis can claim, so "
-    "no sound curve lies above them. Below, the same eps against the exact blanket.",
-    "figure2": "Every user draws a fresh random hash. The variation-ratio parameters do not know that two "
-    "values may collide; the exact blanket does.",
-    "figure3": "eps' is what their Claim 3.2 promises, eps what each analysis gives for the same flip probability.",
-    "figure4": "eps' is what the authors' formula promises for the number of messages. Their own "
-    "numerical search is drawn too.",
-    "figure5": "One of H levels per user, randomized response on it. The curve of the authors' program follows from "
-    "overwriting beta instead of adding; it is above the lower bounds, so it cannot be right.",
-}
 _CLASS = {"holds": "holds", "partly": "partly", "does not hold": "fails"}
 
 
-def page(found: dict[str, Any], pictures: dict[str, str]) -> str:
-    """The whole report from results.json's contents and the figures as SVG text."""
+def page(found: dict[str, Any], pictures: dict[str, str], captions: dict[str, str]) -> str:
+    """The whole report from results.json's contents, the figures as SVG text and what to say below each."""
     results = found["results"]
     body = [
         "<h1>What the paper says, and what is true</h1>",
-        f'<p class="soft">{escape(PAPER)}. Computed again by shuffledp {escape(found["version"])}, '
+        f'<p class="soft">{escape(found["paper"])}. Computed again by shuffledp {escape(found["version"])}, '
         f"{found['points']} points per curve.</p>",
         _summary(found["claims"]),
     ]
@@ -44,7 +27,7 @@ def page(found: dict[str, Any], pictures: dict[str, str]) -> str:
         body += ["<h2>Claim by claim</h2>", *(_claim(i, c) for i, c in enumerate(found["claims"], 1))]
     if pictures:
         body.append("<h2>Figures</h2>")
-        body += [_figure(part, found["titles"][part], svg) for part, svg in pictures.items()]
+        body += [_figure(part, found["titles"][part], svg, captions[part]) for part, svg in pictures.items()]
     if "table5" in results:
         body += ["<h2>Table 5</h2>", _speed(results["table5"]["table5"])]
     if "tightness" in results:
@@ -53,8 +36,8 @@ def page(found: dict[str, Any], pictures: dict[str, str]) -> str:
         body += ["<h2>Errata</h2>", _errata(results["errata"]["errata"]["data"]["entries"])]
     body += ["<h2>What was assumed</h2>", "<ul>", *(f"<li>{escape(x)}</li>" for x in found["assumptions"]), "</ul>"]
     body.append(
-        "<h2>Again</h2><p><code>shuffledp reproduce</code> writes this page, <code>results.json</code> with every "
-        "number on it, and the figures as PDF, SVG and PNG.</p>"
+        f"<h2>Again</h2><p><code>shuffledp reproduce {found['name']}</code> writes this page, <code>results.json</code>"
+        " with every number on it, and the figures as PDF, SVG and PNG.</p>"
     )
     style = files(__package__).joinpath("report.css").read_text(encoding="utf-8")
     head = (
@@ -88,11 +71,12 @@ def _claim(number: int, claim: dict[str, Any]) -> str:
     )
 
 
-def _figure(part: str, title: str, svg: str) -> str:
-    name = f"Figure {part.removeprefix('figure')}: {title}"
+def _figure(part: str, title: str, svg: str, caption: str) -> str:
+    number = part.removeprefix("figure")
+    name = f"Figure {number}: {title}" if number.isdigit() else title
     return (
         f'<figure role="group" aria-label="{escape(name)}">{inline(svg, part)}'
-        f"<figcaption><b>{escape(name)}.</b> {escape(_CAPTIONS[part])}</figcaption></figure>"
+        f"<figcaption><b>{escape(name)}.</b> {escape(caption)}</figcaption></figure>"
     )
 
 

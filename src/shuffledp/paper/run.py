@@ -1,4 +1,4 @@
-"""Reproduce the paper: compute what is missing, judge, draw, and write one report."""
+"""Reproduce a paper: compute what is missing, judge, draw, and write one report."""
 
 from __future__ import annotations
 
@@ -10,50 +10,30 @@ from typing import Any
 
 from .. import __version__
 from .._support import files as _files
+from .._support import validation as check
 from .._support.optional import require
+from .._support.reading import STORED, read_json
+from .._support.text import visible
 from ..errors import ParameterError
 from . import claims, parts, report
-from .plan import PARTS, POINTS, Unit, units
+from .papers import PAPERS, SEED
+from .plan import POINTS, Unit
 
 #: Where results go unless another directory is named.
 DEFAULT_OUT = "shuffledp-paper"
 _FORMATS = ("pdf", "svg", "png")
 _EVERY = "every file of out"
 
-#: What the paper leaves open, and what was done about it.
-ASSUMPTIONS = (
-    "delta = 0.01/n in figures 1, 2, 3 and 5: the paper prints delta for table 5 only; the authors' program uses the "
-    "same rule.",
-    "Subset selection with k = ceil(d/(e^eps0 + 1)); the library's own default takes the better of the two neighbors. "
-    "The authors' program has ceil(d/e^eps0) in one place.",
-    "Local hash with l = round(e^eps0 + 1) and a fresh random hash per user; the lower bounds and the exact blanket "
-    "are those of that family.",
-    'Figures 1, 2: "privacy-blanket, general" is the better of the generic Hoeffding and Bennett bounds; "specific" is '
-    "drawn twice, with the mechanism's gamma only (as the wording suggests) and with its exact b and c. Where a bound "
-    "does not apply or gives a larger eps, the local guarantee is drawn (ratio 1).",
-    "Figures 1, 2: the stronger clone is drawn for one randomizer that all users run, where it is proved; its authors' "
-    "errata (arXiv:2208.04591) withdraw the proof for adaptive sequences of randomizers.",
-    "Figure 3: one fake row per user (k = 1), the flip probability from Claim 3.2 of Cheu and Zhilyaev; where no flip "
-    "probability reaches eps' nothing is drawn. d does not matter as long as it exceeds 2. The paper counts fake rows "
-    "only; the exact blanket also uses what the other users' own rows contain of them.",
-    "Figure 4: 32 log(2/delta) (d/s)/eps'^2 blanket messages; delta and d/s are not printed, two pairs are shown (d/s "
-    "hardly matters).",
-    "Figure 5: separate groups of floor(n/H) users at the same delta; levels 0 to H-1 with d/2^h nodes.",
-    "Table 5: the printed times are those of the authors' machine (i7-10700KF, Python 3.8), ours of the machine of "
-    "this run.",
-    "Every eps carries a relative error of at most 1e-4 (table 5 and tightness: 1e-6), upwards for upper bounds and "
-    "downwards for lower ones.",
-)
-
 
 def reproduce(
     out: str | os.PathLike[str] = DEFAULT_OUT,
     *,
+    paper: str = SEED,
     only: Iterable[str] = (),
     points: int = POINTS,
     progress: Callable[[list[Unit]], Iterable[Unit]] | None = None,
 ) -> dict[str, Any]:
-    """Compute the paper's figures 1 to 5, table 5 and what it claims of them, and write everything to ``out``.
+    """Compute the figures and tables of a paper and what it claims of them, and write everything to ``out``.
 
     Every panel or table is one unit of work, stored as its own file in ``out/parts`` when it is done.  A later call,
     also after an interruption, computes only what is missing, damaged, or was made by another version or with
@@ -62,10 +42,13 @@ def reproduce(
     Parameters
     ----------
     out : directory, made if it is missing
-        Receives results.json, report.html, the figures (PDF, SVG, PNG) and parts/.
+        Receives results.json, report.html, the figures (PDF, SVG, PNG) and parts/.  It holds one paper.
+    paper : name of a paper
+        variation-ratio-2024 (Wang et al.), clones-2023 (Feldman, McMillan, Talwar) or blanket-2019 (Balle, Bell,
+        Gascon, Nissim).
     only : names of parts
-        What to compute if it is missing: figure1, ..., figure5, table5, tightness, errata; all by default.  A claim is
-        judged if all its parts are there.
+        What to compute if it is missing, all by default; of variation-ratio-2024: figure1, ..., figure5, table5,
+        tightness, errata.  A claim is judged if all its parts are there.
     points : int >= 2
         Points per curve.
     progress : function
@@ -85,14 +68,16 @@ def reproduce(
     >>> entry["printed"], entry["truth"], found["claims"][0]["verdict"]
     ('1/32', '5/128', 'does not hold')
     """
-    asked = {unit.part for unit in units(tuple(only), points=points)}
-    folder = _path(out)
-    stored = {unit.name: parts.load(folder / "parts", unit) for unit in units(points=points)}
-    broken = {unit.part for unit in units(points=points) if stored[unit.name] is None}
-    work = [unit for unit in units(points=points) if unit.part in asked or unit.part not in broken]
+    chosen = PAPERS[check.one_of("paper", paper, PAPERS)]
+    asked = {unit.part for unit in chosen.units(only, points=points)}
+    folder, everything = _path(out), chosen.units(points=points)
+    _refuse_another(folder, chosen.citation)
+    stored = {unit.name: parts.load(folder / "parts", unit) for unit in everything}
+    broken = {unit.part for unit in everything if stored[unit.name] is None}
+    work = [unit for unit in everything if unit.part in asked or unit.part not in broken]
     drawn = [part for part in dict.fromkeys(unit.part for unit in work) if part.startswith("figure")]
     if drawn:  # before the work, so that a missing package costs nothing
-        require("matplotlib", extra="plot", purpose="drawing the paper's figures")
+        require("matplotlib", extra="plot", purpose="drawing the figures of a paper")
     missing = [unit for unit in work if stored[unit.name] is None]
     pages = [*(f"{part}.{suffix}" for part in drawn for suffix in _FORMATS), "results.json", "report.html"]
     _make(folder, [*(f"parts/{unit.name}.json" for unit in missing), *pages])
@@ -104,17 +89,18 @@ def reproduce(
         results.setdefault(unit.part, {})[unit.name] = data
     found: dict[str, Any] = {
         "version": __version__,
-        "paper": report.PAPER,
+        "name": paper,
+        "paper": chosen.citation,
         "points": points,
-        "assumptions": list(ASSUMPTIONS),
-        "titles": {part: PARTS[part] for part in results},
-        "claims": claims.judge(results),
+        "assumptions": list(chosen.assumptions),
+        "titles": {part: chosen.parts[part] for part in results},
+        "claims": chosen.judge(results),
         "results": results,
     }
     files = _figures(folder, drawn, results)
     pictures = {part: (folder / f"{part}.svg").read_text(encoding="utf-8") for part in drawn}
     _files.write_whole(folder / "results.json", json.dumps(found, indent=1, allow_nan=False) + "\n", name=_EVERY)
-    _files.write_whole(folder / "report.html", report.page(found, pictures), name=_EVERY)
+    _files.write_whole(folder / "report.html", report.page(found, pictures, chosen.captions), name=_EVERY)
     files += [str(folder / "results.json"), str(folder / "report.html")]
     names = [unit.name for unit in missing]
     return {
@@ -130,6 +116,19 @@ def _path(out: str | os.PathLike[str]) -> Path:
     if not isinstance(out, str | os.PathLike) or not os.fspath(out):
         raise ParameterError(f"out must be the path of a directory, got {out!r}; name one, such as {DEFAULT_OUT!r}.")
     return Path(out)
+
+
+def _refuse_another(folder: Path, citation: str) -> None:
+    """One directory holds one paper: results.json and report.html of another one are not written over."""
+    try:
+        held = read_json(folder / "results.json", STORED)["paper"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return
+    if held != citation:
+        raise ParameterError(
+            f"out must be a directory of the same paper, got {str(folder)!r}, which holds "
+            f"{visible(str(held))[:60]}...; choose another one."
+        )
 
 
 def _make(folder: Path, names: Iterable[str]) -> None:

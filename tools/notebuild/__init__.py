@@ -1,0 +1,1 @@
+"""Builds the note: its numbers, tables and figures from the library, then the PDF by Debian's TeX."""
