@@ -1,4 +1,4 @@
-# make demo | examples | examples-data | test | test-all | test-spark | test-web | test-shuffler | test-pythons | lint | format | docs | tables | coverage | dist | smoke | hooks | bench | clean
+# make demo | examples | examples-data | test | test-all | test-spark | test-web | test-shuffler | test-pythons | test-lowest | note | lint | format | docs | tables | figures | coverage | dist | smoke | hooks | bench | clean
 # Each sets up .venv from pyproject.toml by itself.
 PYTHON ?= python3
 VENV := .venv
@@ -9,6 +9,7 @@ STAMP := $(VENV)/.installed
 SPARK_STAMP := $(VENV)/.spark
 DOCS_STAMP := $(VENV)/.docs
 WEB_STAMP := $(VENV)/.web
+QUICK := not slow and not spark and not web and not shuffler
 PYTEST := -m pytest -q -n 2 --dist worksteal
 # Where a forgotten assert could let something through: what is refused, in functions and in mechanisms.
 REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests/accounting/test_bad_input.py \
@@ -16,7 +17,7 @@ REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests
 	tests/contract/test_mechanisms.py::test_bad_values_are_refused_in_one_sentence \
 	tests/contract/test_mechanisms.py::test_bad_reports_are_refused_in_one_sentence
 
-.PHONY: demo examples examples-data test test-all test-spark test-web test-shuffler test-pythons lint format docs tables coverage dist smoke hooks bench clean
+.PHONY: demo examples examples-data test test-all test-spark test-web test-shuffler test-pythons test-lowest note lint format docs tables figures coverage dist smoke hooks bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -45,12 +46,17 @@ examples-data: $(STAMP)
 	$(BIN)/python examples/fetch.py
 
 test: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "not slow and not spark and not web and not shuffler"
-	$(BIN)/python -O $(PYTEST) -m "not slow and not spark and not web and not shuffler" $(REFUSALS)
+	$(BIN)/python $(PYTEST) -m "$(QUICK)"
+	$(BIN)/python -O -m pytest -q -m "$(QUICK)" $(REFUSALS)
 
-test-all: $(STAMP)
+test-all: $(STAMP) note
 	$(BIN)/python $(PYTEST) -m "not spark and not web and not shuffler"
-	$(BIN)/python -O $(PYTEST) -m "not slow and not spark and not web and not shuffler"
+	$(BIN)/python -O $(PYTEST) -m "$(QUICK)"
+
+# The note, build/note/note.pdf: its tables and figures from the library, then Debian's TeX, which must be installed
+# (apt-get install latexmk texlive-latex-recommended texlive-latex-extra texlive-fonts-recommended lmodern).
+note: $(STAMP)
+	PYTHONPATH=tests:tools $(BIN)/python -m notebuild build/note
 
 # On a cluster of its own, in one process; a test that is skipped has failed.  Java 17 must be installed.
 test-spark: $(SPARK_STAMP)
@@ -70,10 +76,25 @@ test-shuffler: $(WEB_STAMP)
 test-pythons:
 	.ci/pythons
 
+# The quick tests with the lowest version of every dependency that pyproject.toml names.  Old packages warn about new
+# ones, so a warning is no error here.
+LOWEST := .venv-lowest
+test-lowest:
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.5"
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+		--editable ".[plot,frame,accounting,data,web,shuffler]"
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --editable ".[dev]"
+	$(LOWEST)/bin/python $(PYTEST) -m "$(QUICK)" -o "filterwarnings=ignore::pytest.PytestConfigWarning"
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python "cryptography==42.0.0"  # the core's own floor
+	$(LOWEST)/bin/python $(PYTEST) -m "$(QUICK)" tests/randomness tests/protocol
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --quiet --offline --no-progress .github/workflows
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
@@ -86,12 +107,17 @@ docs: $(DOCS_STAMP)
 	PYTHONPATH=tools NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	PYTHONPATH=tools $(BIN)/python -m handbook.offline build/site
 
-# Every generated part of the pages: layers, theorems and all tables of numbers, a minute; the measured page is make bench's.
+# Every generated part of the pages: layers, theorems, all tables of numbers and the figures, a minute; the measured page
+# is make bench's.
 tables: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m house.write
+	PYTHONPATH=tests:tools $(BIN)/python -m house.write
+
+# Every figure of docs.
+figures: $(STAMP)
+	PYTHONPATH=tests:tools $(BIN)/python -m house.write figures
 
 coverage: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "not slow and not spark and not web and not shuffler" --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python $(PYTEST) -m "$(QUICK)" --cov --cov-report=term-missing:skip-covered
 
 dist: $(STAMP)
 	rm -rf dist

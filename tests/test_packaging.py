@@ -29,7 +29,7 @@ def imported() -> set[str]:
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 found.add(node.module or "")
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "require":
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "require":
                 found.add(ast.literal_eval(node.args[0]))
     return {name.partition(".")[0] for name in found}
 
@@ -73,3 +73,10 @@ def test_classifiers_name_every_python_from_the_oldest_on() -> None:
     named = [text.rpartition(" ")[2] for text in PROJECT["classifiers"] if ":: Python :: 3." in text]
     oldest = PROJECT["requires-python"].removeprefix(">=")
     assert named[0] == oldest and [int(v.partition(".")[2]) for v in named] == list(range(11, 11 + len(named)))
+
+
+def test_the_page_of_platforms_states_the_lowest_versions() -> None:
+    text = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
+    stated = dict(re.findall(r"^\| ([a-zA-Z-]+) \| `([\d.]+)` \| .{5,} \| .{3,} \|$", text, re.MULTILINE))
+    lowest = dict(requirement.split(">=") for requirement in PROJECT["dependencies"])
+    assert {name.lower(): version for name, version in stated.items()} == lowest

@@ -11,6 +11,7 @@ import pytest
 from house import citations, layers, numbers, theorems, write
 from house.charges import every_charge
 from reference.places import ROOT
+from shuffledp.mechanisms.registry import signatures
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LIBRARY = ROOT / "src" / "shuffledp"
@@ -27,7 +28,7 @@ def test_generated_words_are_up_to_date(mark: str) -> None:
     assert write.renewed(text := page.read_text("utf-8"), mark, make()) == text, "run make tables"
 
 
-@pytest.mark.slow_cases("brackets", "claims")
+@pytest.mark.slow_cases("claims")
 @pytest.mark.parametrize("mark", numbers.TABLES)
 def test_a_sample_of_every_table_of_numbers_is_what_is_computed(mark: str) -> None:
     assert write.drifted(mark, numbers.TABLES[mark].sample()) == [], "run make tables"
@@ -40,14 +41,40 @@ def test_every_table_of_numbers_is_what_is_computed(mark: str) -> None:
     assert write.drifted(mark, now) == [] and len(now) == len(write.printed(mark)), "run make tables"
 
 
+def test_every_figure_of_the_pages_is_drawn_by_one_command() -> None:
+    assert {path.name for path in (ROOT / "docs").glob("*.svg")} == set(write.FIGURES)
+    assert (ROOT / "Makefile").read_text("utf-8").count("house.write figures") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", write.FIGURES)
+def test_figures_show_what_is_computed(name: str, tmp_path: Path) -> None:
+    """The same words, and every line within half a point: the last digits differ from machine to machine."""
+    write.FIGURES[name](tmp_path / name)
+    drawn, stored = ((folder / name).read_text("utf-8") for folder in (tmp_path, ROOT / "docs"))
+    number = r"-?\d+\.\d+"
+    assert re.sub(number, "", drawn) == re.sub(number, "", stored), "run make figures"
+    pairs = zip(re.findall(number, drawn), re.findall(number, stored), strict=True)
+    assert all(abs(float(new) - float(old)) < 0.5 for new, old in pairs), "run make figures"
+
+
 def test_a_stale_number_is_noticed() -> None:
     """The page had +13.7 % of a former version; the last digit may differ from machine to machine, no more."""
     (line,) = [line for line in write.printed("brackets") if line.startswith("| `general:eps0=1` |")]
     assert write.drifted("brackets", [line]) == []
-    n, share = re.findall(r"\d+\.\d+", line)[:2]
-    assert write.drifted("brackets", [line.replace(n, f"{float(n) * 1.01:.5f}")])
-    assert write.drifted("brackets", [line.replace(f"+{share} %", "+14.13 %")])
+    lower, upper, share = re.findall(r"\d+\.\d+", line)[:3]
+    for n in (lower, upper):
+        assert write.drifted("brackets", [line.replace(n, f"{float(n) * 1.01:.5f}")])
+    assert write.drifted("brackets", [line.replace(f"{share} %", "14.13 %")])
     assert write.drifted("brackets", [line.replace("general", "generic")])
+
+
+def test_the_table_of_tightness_has_every_mechanism_and_a_reason_for_every_wide_gap() -> None:
+    lines = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in write.printed("brackets")[2:]]
+    assert {line[0].strip("`").partition(":")[0] for line in lines} == {name for name, _ in signatures()}
+    for _, lower, upper, gap, *_, why in lines:
+        assert not lower or float(lower) <= float(upper)
+        assert bool(why) == (not gap or float(gap.removesuffix(" %")) > numbers.WIDE)
 
 
 #: A table of numbers: this many decimals or percentages.
@@ -141,9 +168,15 @@ def test_the_glossary_has_every_term_once() -> None:
     assert "glossary.md" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", sorted({charge.function.__name__ for _, charge in every_charge()}))
-def test_every_charge_is_named_in_a_test_of_numerics(name: str) -> None:
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "numerics").glob("test_*.py")]
+EVERY = every_charge()
+
+
+@pytest.mark.parametrize("name", sorted({charge.function.__name__ for _, charge in EVERY}))
+def test_every_charge_is_named_in_a_test_of_its_area(name: str) -> None:
+    areas = {
+        "mechanisms" if "mechanisms" in module else "numerics" for module, c in EVERY if c.function.__name__ == name
+    }
+    texts = [path.read_text("utf-8") for area in areas for path in (ROOT / "tests" / area).glob("test_*.py")]
     assert any(re.search(rf"\b{name}\b", text) for text in texts)
 
 

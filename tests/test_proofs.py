@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from reference.fractions_oracle import round_divergence, worst_divergence
+from reference.fractions_oracle import round_divergence, shuffled_divergence, worst_divergence
 from reference.swap import law_of_x
 
 Row = list[Fraction]
@@ -95,3 +95,16 @@ def test_one_randomizer_that_all_users_run_stays_below_the_stronger_clone(seed: 
     for E in (Fraction(1), Fraction(11, 10), Fraction(3, 2), p):
         assert worst_divergence(rows, 4, E) <= round_divergence(P0, P1, t, 4, E)
     assert worst_divergence(rows, 4, p) == 0
+
+
+@pytest.mark.parametrize(("p", "beta", "q"), [(2, "1/4", 2), (3, "1/3", 4), (5, "1/2", "3/2")])
+def test_the_repaired_reduction_is_attained(p: int, beta: str, q: int | str) -> None:
+    """By others who have what is left of their law on a fourth symbol: (p, beta, q) alone allow no less."""
+    ratio, most = Fraction(p), Fraction(q)
+    P0, P1, t = reduced(ratio, Fraction(beta), most)
+    rows = [[*P0, Fraction(0)], [*P1, Fraction(0)], [*t, 1 - sum(t)]]
+    assert sum(max(Fraction(0), a - b) for a, b in zip(P0, P1, strict=True)) == Fraction(beta)
+    assert all(max(a, b) <= most * c for a, b, c in zip(P0, P1, t, strict=True))
+    for E in (Fraction(1), Fraction(11, 10), Fraction(3, 2)):
+        truth = shuffled_divergence(rows, 0, 1, [2, 2, 2], E)
+        assert truth == round_divergence(P0, P1, t, 4, E) > 0
