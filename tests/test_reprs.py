@@ -43,12 +43,18 @@ def everything() -> dict[str, Any]:
         "comparison": sdp.compare(GRR, n=1000, delta=DELTA),
         "row": sdp.compare(GRR, n=1000, delta=DELTA, bounds=["blanket"]).rows[0],
         "sweep": sdp.sweep(GRR, n=[100, 1000], delta="0.01/n", bounds=["blanket", "clone-closed", "local"]),
+        "study": sdp.sweep(
+            [GRR, "local-hash:eps0=1.2345,d=16"], n=[100, 1000], delta="0.01/n", bounds=["auto", "blanket"]
+        ),
+        "study point": sdp.sweep(["grr"], eps0=1, d=16, n=[100], delta="0.01/n", bounds=["auto"]).points[0],
+        "study row": sdp.sweep(["grr"], eps0=1, d=16, n=[100], delta="0.01/n", bounds=["auto"]).rows[0],
         "batches": sdp.batch_table(GRR, delta=DELTA, n=[10, 1000]),
         "check": sdp.check(PROGRAMME),
         "checked rounds": sdp.check(PROGRAMME).rounds[0],
         "audit": sdp.audit("grr:eps0=1,d=3", samples=1000, rng=np.random.default_rng(0)),
         "estimate": estimate,
         "consistent": estimate.consistent(),
+        "fitted": grr.estimate(grr.privatize(np.arange(500) % 16, rng=np.random.default_rng(0)), method="em"),
     }
 
 
@@ -82,7 +88,7 @@ def test_numbers_are_on_the_private_side(made: dict[str, Any]) -> None:
 
 
 def test_every_result_has_a_table_for_notebooks(made: dict[str, Any]) -> None:
-    for name in made.keys() - {"row", "checked rounds"}:
+    for name in made.keys() - {"row", "checked rounds", "study point", "study row"}:
         page = made[name]._repr_html_()
         assert page.startswith("<table>") and page.count("<table>") == page.count("</table>") and "<td" in page, name
 
@@ -123,6 +129,7 @@ def test_a_hostile_name_stays_in_its_line(tmp_path: Path) -> None:
         sdp.amplify(m, n=100, delta=1e-6, certify=True).certificate,
         sdp.compare(m, n=100, delta=1e-6, bounds=["blanket"]),
         sdp.sweep(m, n=[100], delta=1e-6, bounds=["blanket"]),
+        sdp.sweep([m], n=[100, 200], delta=1e-6, bounds=["blanket"]),
         sdp.batch_table(m, delta=1e-6, n=[100]),
         sdp.amplify_mixed([(m, 100)], delta=1e-6),
         sdp.Accountant().compose(m, n=100, name="\x1b[2K"),

@@ -46,6 +46,7 @@ def test_many_rounds_are_the_accountant(crowd: dict[str, Any]) -> None:
     assert delta == pytest.approx(acc.delta(epsilon=0.5), rel=1e-6) and delta <= DELTA * 1.001
 
 
+@pytest.mark.slow
 def test_users_of_many_rounds() -> None:
     terms = {"dropouts": 0.1, "count": 5}
     n = sdp.users_needed("grr:eps0=1,d=4", epsilon=0.2, delta=1e-5, **terms)  # type: ignore[arg-type]

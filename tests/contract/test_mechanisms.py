@@ -14,6 +14,7 @@ from scipy import stats
 import shuffledp as sdp
 from contract.cases import Case, all_cases
 from reference.fractions_oracle import worst_divergence
+from reference.repetition import slow
 from shuffledp.bounds import BOUNDS
 from shuffledp.mechanisms.randomizer import Randomizer
 from shuffledp.protocol.messages import from_bytes, to_bytes
@@ -100,7 +101,7 @@ def test_the_sampler_follows_the_stated_law(case: Case) -> None:
 )
 @pytest.mark.one_setting
 @each(SAME_LAW)
-@pytest.mark.parametrize("n", [1, 2, 25, 3000])
+@pytest.mark.parametrize("n", [1, slow(2), 25, 3000])
 def test_bounds_equal_those_of_the_matrix(case: Case, n: int) -> None:
     m = case.mechanism
     matrix = sdp.FiniteRandomizer(m.probabilities())
@@ -147,6 +148,7 @@ def test_chain_of_bounds(case: Case) -> None:
         assert best.epsilon <= sdp.amplify(m, n=n, delta=1e-6, bound="variation-ratio").epsilon * (1 + 3e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cases(
     "gaussian:*",
     "cheu-zhilyaev:flip=0.2,d=5,messages=1.5",
@@ -201,6 +203,7 @@ def test_the_estimate_is_unbiased_with_right_errors(case: Case) -> None:
     assert np.all(low <= est.value) and np.all(est.value <= high)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cases("planar-*", "prefix-*")
 @pytest.mark.one_setting
 @each(RUNNABLE)

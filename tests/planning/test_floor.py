@@ -108,7 +108,7 @@ def test_the_leading_order_of_the_spec() -> None:
     assert leading_order(0.5, 1e-8, n=10**4, rounds=4) == pytest.approx(at[1] / 4)
 
 
-@pytest.mark.slow_cases("sum of bits-*-3", "histogram-*-1")
+@pytest.mark.slow_cases("*-3")
 @pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.parametrize(("task", "sizes", "d"), [("histogram", {"d": 16}, 16), ("sum of bits", {}, 2)])
 def test_histograms_have_that_of_a_calibrated_grr(task: str, sizes: dict[str, Any], d: int, rounds: int) -> None:

@@ -43,6 +43,7 @@ def test_histogram_predictions() -> None:
     judged(sdp.recommend("histogram", n=100_000, d=16, epsilon=1.0, delta=1e-8), many=1000)
 
 
+@pytest.mark.slow_cases("sets-*")
 @pytest.mark.slow_cases("range-given0", "vector mean-given1")
 @pytest.mark.parametrize(
     ("task", "given"),
@@ -59,6 +60,7 @@ def test_predictions(task: str, given: dict[str, Any], epsilon: float) -> None:
     judged(sdp.recommend(task, n=100_000, epsilon=epsilon, delta=1e-8, **given))
 
 
+@pytest.mark.slow_cases("key-value")
 @pytest.mark.slow_cases("histogram", "sets")
 @pytest.mark.parametrize("task", ["histogram", "sets", "key-value"])
 def test_data_that_are_alike_stay_below_the_worst_case(task: str) -> None:

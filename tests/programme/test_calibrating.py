@@ -295,6 +295,7 @@ def test_nothing_fits_without_a_budget_to_lower() -> None:
 # -- files -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("json")
 @pytest.mark.slow_cases("yaml")
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_what_is_saved_is_what_was_checked(suffix: str, tmp_path: Path) -> None:
@@ -514,7 +515,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_command_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    hopeless = with_(TWO, target__epsilon="1e-6", rounds=[*TWO["rounds"], {"mechanism": "grr:eps0=5,d=4"}])
+    hopeless = with_(TWO, target__epsilon="1e-6", rounds=[{"mechanism": "grr:d=4"}, {"mechanism": "grr:eps0=5,d=4"}])
     (tmp_path / "hopeless.json").write_text(json.dumps(hopeless))
     assert "cannot be reached by this programme" in refused(run("calibrate", "--programme", "hopeless.json"), 1)
     both = run("calibrate", "--programme", "hopeless.json", "--json", "--save", "no.yaml")

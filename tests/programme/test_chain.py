@@ -66,6 +66,11 @@ def home(made: Path, tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+@pytest.fixture(scope="module")
+def checked(made: Path) -> sdp.Check:
+    return sdp.check(made / "plans")
+
+
 # -- quantiles that a plan is about -----------------------------------------------------------------------------------
 
 
@@ -76,8 +81,8 @@ def test_declared_quantiles_are_shown_in_place_of_bins(home: Path) -> None:
     for command in (("estimate", plan, out), ("simulate", plan, data)):
         assert json.loads(good(*command, "--json"))["items"] == ["p50", "p95", "p99"]
         assert len(json.loads(good(*command, "--counts", "--json"))["items"]) == 30
-        assert len(json.loads(good(*command, "--top", 4, "--json"))["items"]) == 4
-        assert json.loads(good(*command, "--quantiles", "0.25", "--json"))["items"] == ["p25"]
+    assert len(json.loads(good("estimate", plan, out, "--top", 4, "--json"))["items"]) == 4
+    assert json.loads(good("simulate", plan, data, "--quantiles", "0.25", "--json"))["items"] == ["p25"]
     text = good("estimate", plan, out, "--plot", home / "w.svg")
     assert "p99: " in text and " min, 95 % from " in text and "0 to 2 min" not in text
     assert "p99: " in (home / "w.svg").read_text()
@@ -174,6 +179,7 @@ def _edit(path: Path) -> None:
     path.write_text(path.read_text("utf-8").replace('"name": "', '"name": "new '), "utf-8")
 
 
+@pytest.mark.slow
 def test_predicted_errors_of_quantiles_are_those_that_are_found() -> None:
     """Over 150 repetitions, in the unit; the bins are many, so that an interval does not end at those of a bin."""
     rng = np.random.default_rng(8)
@@ -202,8 +208,8 @@ def test_nothing_found_is_said() -> None:
 # -- one statement ----------------------------------------------------------------------------------------------------
 
 
-def test_one_statement_for_all_questions(home: Path) -> None:
-    found = sdp.check(home / "plans")
+def test_one_statement_for_all_questions(home: Path, checked: sdp.Check) -> None:
+    found = checked
     said = found.statement(kept="90 days")
     headings = [section.heading for section in said.sections]
     one = sdp.Plan.load(home / "plans" / "wait.json").statement()
@@ -224,8 +230,8 @@ def test_one_statement_for_all_questions(home: Path) -> None:
     json.dumps(found.to_dict())
 
 
-def test_statements_of_other_spans(home: Path) -> None:
-    found = sdp.check(home / "plans")
+def test_statements_of_other_spans(checked: sdp.Check) -> None:
+    found = checked
     whole = replace(found, per=None, period_counts=None).statement().markdown()
     assert "in all 5 collections together." in whole and "beyond these 5, is not covered" in whole
     assert "- Fruit, 3 times: " in whole and "quarter" not in whole.partition("## Formally")[0]
@@ -237,8 +243,8 @@ def test_statements_of_other_spans(home: Path) -> None:
     assert "(each user in at most 2 of them)" in replace(found, rounds=few).statement().markdown()
 
 
-def test_a_statement_over_the_budget_begins_with_a_warning(home: Path) -> None:
-    said = replace(sdp.check(home / "plans"), within=False, target_epsilon=0.5).statement()
+def test_a_statement_over_the_budget_begins_with_a_warning(checked: sdp.Check) -> None:
+    said = replace(checked, within=False, target_epsilon=0.5).statement()
     assert said.sections[0].heading == "Warning" and said.sections[0].texts[0].startswith("OVER BUDGET: small")
 
 

@@ -101,8 +101,8 @@ def test_many_rounds_are_the_accountant() -> None:
     acc.compose("general:eps0=1", n=4650, count=4, participation_limit=2, reports_per_user=2)
     assert found.method == "pld" and found.within
     assert found.epsilon == pytest.approx(acc.epsilon(delta=1e-6), rel=1e-9)
-    low = acc.lower_epsilon(delta=1e-6)
-    assert low is None or low <= found.epsilon
+    assert found.lower is None is acc.lower_epsilon(delta=1e-6), "unknown for several reports of a user"
+    assert "no analysis" not in str(found)
     assert [(r.counted, r.dropouts, r.colluding, r.cost) for r in found.rounds] == [
         (18_900, 1000, 100, 5),
         (4650, 250, 100, 4),
@@ -210,6 +210,17 @@ def test_over_budget_says_what_no_analysis_can_reach() -> None:
     text = str(found)
     assert text.startswith("OVER BUDGET: weekly") and "No analysis of these rounds can claim less" in text
     assert found.left_epsilon is None and found.left_delta is None
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_both_ends_are_told_within_the_budget(count: int) -> None:
+    found = sdp.check(with_(ONE, rounds__0__count=count))
+    acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=count)
+    low = sdp.amplify("grr:eps0=2,d=16", n=10_000, delta=1e-6).lower if count == 1 else acc.lower_epsilon(delta=1e-6)
+    assert found.within and found.lower == pytest.approx(low, rel=1e-6)
+    assert found.lower is not None and 0.99 * found.epsilon < found.lower <= found.epsilon
+    assert f"no analysis can claim less than {sdp.round_down(found.lower)}" in str(found)
+    assert found.to_dict()["lower"] == found.lower
 
 
 def test_no_finite_eps_is_over() -> None:

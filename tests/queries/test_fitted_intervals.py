@@ -19,7 +19,7 @@ from shuffledp.mechanisms.reports import Tally
 from shuffledp.queries import Marginals, RangeQuery, VectorMean
 
 often = pytest.mark.parametrize(
-    ("repeats", "low", "high"), [(300, 0.89, 0.99), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
+    ("repeats", "low", "high"), [(150, 0.87, 1.0), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
 )
 #: Users per bin: most of them in few bins, all in one, as many everywhere.
 SHARES = {
@@ -156,8 +156,8 @@ def test_ranges_of_a_population() -> None:
 def test_with_few_users_intervals_are_wide_enough(fitted: bool) -> None:
     """Counts of few users are whole numbers: coverage above the nominal one."""
     held = np.array([0, 40, 15, 4, 1, 0, 0, 0])
-    found = (answer.fitted() if fitted else answer for answer in range_answers(6, held, 400))
-    assert covered(asked(answer, held / held.sum()) for answer in found).min() > 0.94
+    found = (answer.fitted() if fitted else answer for answer in range_answers(6, held, 200))
+    assert covered(asked(answer, held / held.sum()) for answer in found).min() > 0.93
 
 
 def test_a_level_without_a_report_leaves_the_others_as_they_are() -> None:
@@ -240,6 +240,7 @@ def test_marginals(eps0: float, n: int, data: str, repeats: int, low: float, hig
     assert low <= share.min() and share.max() <= high, share.round(3)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cases("subset:*", "local-hash:*")
 @pytest.mark.parametrize("mechanism", ["unary:eps0=3", "subset:eps0=2", "local-hash:eps0=3"])
 def test_marginals_of_other_mechanisms(mechanism: str) -> None:
@@ -286,6 +287,7 @@ def test_means_of_vectors(eps0: float, n: int, data: str, repeats: int, low: flo
     assert low <= share.min() and share.max() <= high, share.round(3)
 
 
+@pytest.mark.slow_cases("all directions", "both ends", "one number")
 @pytest.mark.parametrize("data", VECTORS)
 def test_means_of_few_vectors_are_covered(data: str) -> None:
     assert vector_coverage(8, 30, data, 1000).min() > 0.94
@@ -315,7 +317,7 @@ WIDER = {"two peaks": [1], "uniform": [1, 4]}
 
 
 @pytest.mark.parametrize(
-    ("repeats", "low", "high"), [(100, 0.88, 1.0), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
+    ("repeats", "low", "high"), [(50, 0.84, 1.0), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize(
     ("eps0", "bins", "spread"),

@@ -30,6 +30,7 @@ def rows(n: int = 1500) -> list[Any]:
     return [sex.tolist(), age, smokes]
 
 
+@pytest.mark.slow_cases("optimized-unary*")
 @pytest.mark.slow_cases("optimized-unary:eps0=1-200")
 @repeats
 @pytest.mark.parametrize("mechanism", ["grr:eps0=2", "optimized-unary:eps0=1"])

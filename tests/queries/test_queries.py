@@ -96,8 +96,8 @@ def test_errors_of_ranges_are_large_enough_where_noise_is_low() -> None:
     data, rng = np.random.default_rng(5).random(3000) * 64.0, np.random.default_rng(6)
     query = RangeQuery(column="wait", low=0, high=64, bins=64, mechanism="grr:eps0=12")
     truth = query.exact([data])
+    found = [query.answer(query.randomizer.privatize_counts(query.encode([data]), rng=rng)) for _ in range(300)]
     for ends in ((1, 64), (0, 63)):
-        found = [query.answer(query.randomizer.privatize_counts(query.encode([data]), rng=rng)) for _ in range(300)]
         some = [answer.range(*ends) for answer in found]
         error = np.array([each.value[0] for each in some]) - truth.range(*ends).value[0]
         stated = np.mean([each.stderr[0] ** 2 for each in some])

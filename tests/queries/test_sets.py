@@ -31,6 +31,7 @@ def lists(n: int = 600) -> list[Any]:
     return out
 
 
+@pytest.mark.slow_cases("sampling-rappor*", "wheel*")
 @pytest.mark.slow_cases("sampling-rappor:eps0=2-200", "wheel:eps0=2-200")
 @repeats
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -54,6 +55,7 @@ def test_pairs_of_items(repeats: int) -> None:
     calibrated(answers(query, [values], repeats, seed=2), truth.value)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cases("2-*", "1-privset:eps0=2", "1-sampling-rappor:eps0=2")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("together", [1, 2])

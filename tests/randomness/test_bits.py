@@ -77,7 +77,7 @@ def test_rare_coins_alone_are_independent(monkeypatch: pytest.MonkeyPatch) -> No
     finally:
         bits._plan.cache_clear()
     ones = np.unpackbits(made).reshape(blocks, width).sum(axis=1)
-    seen = np.bincount(np.minimum(ones, 8), minlength=9)
+    seen = np.bincount(np.minimum(ones, 8).astype(np.int64), minlength=9)
     law = stats.binom.pmf(np.arange(8), width, p)
     expected = blocks * np.append(law, 1 - law.sum())
     assert stats.chisquare(seen, expected, sum_check=False).pvalue > 1e-6

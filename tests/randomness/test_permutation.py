@@ -157,6 +157,7 @@ def test_the_place_of_a_message_says_nothing_about_its_sender(spec: str) -> None
     assert abs(np.corrcoef(data[1:], data[:-1])[0, 1]) < bound
 
 
+@pytest.mark.slow
 def test_messages_of_many_chunks_take_no_second_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(randomizer, "CHUNK_BYTES", 500_000)
     m, values = sdp.mechanism("pure-dump:d=60_000,messages=1.5"), np.arange(4_000_000, dtype=np.uint32) % 60_000

@@ -13,7 +13,7 @@ from scipy import stats
 from shuffledp.estimation.estimate import Estimate
 
 #: Repetitions of the quick run and of the full one.
-QUICK, FULL = 200, 2000
+QUICK, FULL = 100, 2000
 repeats = pytest.mark.parametrize("repeats", [QUICK, pytest.param(FULL, marks=pytest.mark.slow)])
 LEVEL = 0.95
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from random import Random
 
-from .fractions_oracle import Law, _send, hockey_stick
+from .fractions_oracle import Law, _send, hockey_stick, whole
 
 Matrix = list[list[Fraction]]
 
@@ -50,17 +50,28 @@ class Truth:
 
     def __init__(self, matrix: Matrix, n: int) -> None:
         inputs = range(len(matrix))
+        unit, rows = whole(*matrix)
+        self.scale = unit**n
         self.pairs: list[tuple[Law, Law]] = []
         for others in combinations_with_replacement(inputs, n - 1):
-            law: Law = {(0,) * len(matrix[0]): Fraction(1)}
+            law: Law = {(0,) * len(rows[0]): 1}  # type: ignore[dict-item]
             for x in others:
-                law = _send(law, matrix[x], Fraction(0))
-            sent = [_send(law, matrix[x], Fraction(0)) for x in inputs]
+                law = _send(law, rows[x], 0)
+            sent = [_send(law, row, 0) for row in rows]
             self.pairs += [(sent[a], sent[b]) for a, b in permutations(inputs, 2)]
+
+    @property
+    def laws(self) -> list[tuple[Law, Law]]:
+        """The same pairs with their masses as probabilities."""
+
+        def scaled(law: Law) -> Law:
+            return {key: Fraction(mass) / self.scale for key, mass in law.items()}
+
+        return [(scaled(a), scaled(b)) for a, b in self.pairs]
 
     def divergence(self, E: Fraction) -> Fraction:
         """The largest D_E over all of them."""
-        return max((hockey_stick(a, b, E) for a, b in self.pairs), default=Fraction(0))
+        return max((hockey_stick(a, b, E) for a, b in self.pairs), default=Fraction(0)) / self.scale
 
     def ratio(self, delta: Fraction, bits: int = 60) -> tuple[Fraction, Fraction] | None:
         """Two E, 2^-bits apart, around the smallest E >= 1 with divergence <= delta; None if E > 2^80."""

@@ -136,6 +136,7 @@ def test_worker_processes_count_the_same(field: Field, monkeypatch: pytest.Monke
     assert first.estimate().value == pytest.approx(second.estimate().value)
 
 
+@pytest.mark.slow_cases("300")
 @pytest.mark.parametrize("came", [60, 300])
 def test_the_law_of_the_clients_is_charged_for_all_who_were_reached(tmp_path: Path, came: int) -> None:
     """Of a Poisson number of messages, some do not fit the slots; the plan asks 40 users, and more come."""

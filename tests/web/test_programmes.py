@@ -44,6 +44,8 @@ def test_it_is_what_calibrate_programme_finds(client: Client) -> None:
         [p.text for p in one.predicted] for one in same.rounds
     ]
     assert found["users"] == 30_000 and found["counted"] == 28_500
+    assert 0.98 * found["epsilon"] < found["lower"] == same.check.lower <= found["epsilon"]
+    assert float(found["shown"]["lower"].split()[0]) <= found["lower"]
     assert found["rounds"][0]["epsilon"] == pytest.approx(2 * found["rounds"][1]["epsilon"], rel=1e-2)
 
 

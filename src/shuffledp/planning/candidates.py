@@ -63,11 +63,14 @@ def runnable(mechanism: Mechanism) -> Randomizer:
     return mechanism
 
 
-def candidates(task: Task, n: int) -> Iterator[Candidate | Refusal]:
-    """Every registered mechanism: rows that fit the task, or the reason why there is none."""
+def candidates(task: Task, n: int, *, shuffler_noise: bool = False) -> Iterator[Candidate | Refusal]:
+    """Every registered mechanism: rows that fit the task, or the reason why there is none.
+
+    ``shuffler_noise``: the shuffler may be trusted to make the noise.
+    """
     for name in names():
         cls = find(name)
-        reason = _unfit(cls, task)
+        reason = _unfit(cls, task, shuffler_noise)
         if reason:
             yield Refusal(name, reason)
             continue
@@ -78,7 +81,7 @@ def candidates(task: Task, n: int) -> Iterator[Candidate | Refusal]:
             yield Refusal(name, str(error), fits=True)
 
 
-def _unfit(cls: type[Mechanism], task: Task) -> str:
+def _unfit(cls: type[Mechanism], task: Task, shuffler_noise: bool) -> str:
     if not issubclass(cls, Randomizer):
         return "It cannot be run: only its guarantee is known."
     if cls._file_parameters is not None:
@@ -87,6 +90,8 @@ def _unfit(cls: type[Mechanism], task: Task) -> str:
         return "It does not say what its inputs are."
     if not any(kind in task.inputs for kind in cls.serves):
         return f"It is for {' or '.join(cls.serves)}, and this task has {' or '.join(task.inputs)}."
+    if cls._noise_by_shuffler and not shuffler_noise:
+        return "Its shuffler makes the noise, and has to be trusted for it: ask with noise = shuffler."
     return ""
 
 
@@ -98,5 +103,9 @@ def plain_rows(task: Task, name: str, kind: str, n: int) -> Iterator[Candidate]:
     designs = cls._designs(task.inputs[kind])
     fixed = set.intersection(*(set(given.items()) for given in designs))
     for given in designs:
-        own = ", ".join(f"{key} = {value:g}" for key, value in given.items() if (key, value) not in fixed)
+        own = ", ".join(
+            value if isinstance(value, str) else f"{key} = {value:g}"
+            for key, value in given.items()
+            if (key, value) not in fixed
+        )
         yield Candidate(name, question(name, n, None, dict(given)), task.accuracy, runnable, own)

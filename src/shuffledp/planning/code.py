@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def _asked(found: Recommendation) -> dict[str, Any]:
     target = {"error": found.error} if found.error is not None else {"epsilon": found.epsilon}
-    usual = {"dropouts": 0, "rounds": 1, "messages": None, "bits": None, "local_epsilon": None}
+    usual = {"dropouts": 0, "rounds": 1, "messages": None, "bits": None, "local_epsilon": None, "noise": "users"}
     more = {key: getattr(found, key) for key, value in usual.items() if getattr(found, key) != value}
     return {"n": found.n, **found.question.sizes, **target, "delta": found.delta, **more}
 

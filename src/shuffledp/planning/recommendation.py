@@ -39,7 +39,7 @@ class Recommendation(Tabular):
 
     Attributes
     ----------
-    task, n, delta, rounds, dropouts, messages, bits, local_epsilon : as asked; dropouts as a number of users
+    task, n, delta, rounds, dropouts, messages, bits, local_epsilon, noise : as asked; dropouts as a number of users
     epsilon : the target, or that of the best choice if an error was the target
     error : the target error, or None
     choices : ranked, best first
@@ -69,6 +69,7 @@ class Recommendation(Tabular):
     messages: float | None
     bits: float | None
     local_epsilon: float | None = None
+    noise: str = "users"
     choices: tuple[Choice, ...]
     references: tuple[Reference, ...]
     floor: Floor | None
@@ -247,7 +248,20 @@ class Recommendation(Tabular):
     @property
     def comparison(self) -> list[str]:
         """What a local guarantee costs, if that is something; one line per reference, and one about the floor."""
-        return self._about_local + self._beside
+        return self._about_noise + self._about_local + self._beside
+
+    @property
+    def _about_noise(self) -> list[str]:
+        """A line where users of a choice send their values without noise."""
+        names = list(dict.fromkeys(choice.mechanism for choice in self.choices if choice.run._noise_by_shuffler))
+        if not names:
+            return []
+        return [
+            visible(
+                f"Trust: users of {' and '.join(names)} send their values without noise, encrypted for the data "
+                "collector; the shuffler adds the noise, and must not work with the collector."
+            )
+        ]
 
     @property
     def _beside(self) -> list[str]:
@@ -312,12 +326,12 @@ class Recommendation(Tabular):
         """Ready for JSON.
 
         Keys: task, sizes (those of the question), n, dropouts, rounds, epsilon, delta, error, messages, bits and
-        local_epsilon (targets and limits, null where not given), measure (what errors are in), unit (what people count
-        them in), statement, choices (each with the attributes of Choice, above_floor, and predicted: errors in that
-        unit), front (places in choices), references, floor (error and words, or null), refused, python and command
-        (code that asks the same).
+        local_epsilon (targets and limits, null where not given), noise (who makes it), measure (what errors are in),
+        unit (what people count them in), statement, choices (each with the attributes of Choice, above_floor, and
+        predicted: errors in that unit), front (places in choices), references, floor (error and words, or null),
+        refused, python and command (code that asks the same).
         """
-        asked = ("n", "dropouts", "rounds", "epsilon", "delta", "error", "messages", "bits", "local_epsilon")
+        asked = ("n", "dropouts", "rounds", "epsilon", "delta", "error", "messages", "bits", "local_epsilon", "noise")
         return json_object(
             {
                 "task": self.task,

@@ -25,6 +25,8 @@ from .references import references
 from .solving import Budget
 from .tasks import Task, sized, task_named
 
+#: Who may make the noise.
+_NOISE = ("users", "shuffler")
 #: Most rounds of a plan.
 _MOST_ROUNDS = 10**6
 #: A mechanism that is this much more private than asked for, at its loosest, is not ranked.
@@ -60,6 +62,7 @@ def recommend(
     messages: float | None = None,
     bits: float | None = None,
     local_epsilon: float | None = None,
+    noise: str = "users",
 ) -> Recommendation:
     """Which mechanism, with which setting: all that fit the task, calibrated to one target and ranked.
 
@@ -91,6 +94,8 @@ def recommend(
     rounds : how often the same users are asked
     messages, bits : most messages and bits of a user in a round, on average
     local_epsilon : the most that may remain over all rounds if the shuffler fails (the sum of the local guarantees)
+    noise : "users" (they make it), or "shuffler": also rank mechanisms whose users send their values without noise,
+        encrypted for the collector, and whose shuffler is trusted to add it; if it fails, nothing remains
 
     Raises
     ------
@@ -124,6 +129,8 @@ def recommend(
         name: None if value is None else _positive(name, value, "it is a limit; leave it out if there is none")
         for name, value in (("messages", messages), ("bits", bits), ("local_epsilon", local_epsilon))
     }
+    if noise not in _NOISE:
+        raise ParameterError(f"noise must be users or shuffler, got {check.shown(noise)}; it is who makes the noise.")
     most_local = limits["local_epsilon"] or math.inf
     question = Question(
         task=asked,
@@ -131,6 +138,7 @@ def recommend(
         epsilon=None if epsilon is None else _positive("epsilon", epsilon),
         error=None if error is None else _positive("error", error),
         limits=limits,
+        shuffler_noise=noise == "shuffler",
     )
     return question.answer(users, away)
 
@@ -148,10 +156,11 @@ class Question:
     epsilon: float | None
     error: float | None
     limits: dict[str, Any]
+    shuffler_noise: bool = False
 
     def rows(self) -> tuple[list[Candidate], list[Refusal]]:
         """The mechanisms that fit the task, and those that do not."""
-        every = list(candidates(self.task, self.budget.n))
+        every = list(candidates(self.task, self.budget.n, shuffler_noise=self.shuffler_noise))
         rows = [found for found in every if isinstance(found, Candidate)]
         refused = [found for found in every if isinstance(found, Refusal)]
         return rows, refused
@@ -199,6 +208,7 @@ class Question:
             rounds=budget.rounds,
             dropouts=away,
             **self.limits,
+            noise="shuffler" if self.shuffler_noise else "users",
             choices=tuple(choices),
             references=references(self.task, rows, budget, epsilon),
             floor=self.task.floor(rows, budget, epsilon),
@@ -261,7 +271,7 @@ class Question:
             raise ImpossibleError("Its reports do not distinguish single items in double precision.")
         if self.epsilon is not None and eps > self.epsilon:
             raise ImpossibleError(f"Its eps of {eps:g} is above the target.")
-        bare = run.messages_per_user == 1.0 and not run.single_message
+        bare = run.messages_per_user == 1.0 and not run.single_message and not run._noise_by_shuffler
         if self.epsilon is not None and eps < _SLACK * self.epsilon and bare:
             why = "Its flips alone give more privacy than the target needs"
             raise ImpossibleError(f"{why}, so that it sends no blanket message.")

@@ -16,6 +16,7 @@ from .._support.numbers import round_down, round_up
 from .._support.reading import as_written
 from .._support.tables import Column, Table, Tabular, epsilon_column, number_column
 from .._support.text import visible
+from ..accounting.with_outputs import About, WithOutputs
 from ..errors import ParameterError
 from ..planning.tasks import Predicted
 from .plans import PlanDraft, Source, plans_of, save_plans
@@ -94,7 +95,7 @@ def _times(error: float, best: float) -> str:
 
 
 @dataclass(frozen=True)
-class CalibratedProgramme(Tabular):
+class CalibratedProgramme(WithOutputs, Tabular):
     """A programme whose open budgets were found; ``save`` writes the file that ``shuffledp check`` reads.
 
     Attributes
@@ -122,6 +123,9 @@ class CalibratedProgramme(Tabular):
     scale: float
     source: Source = field(repr=False, compare=False)
     drafts: tuple[PlanDraft, ...] = field(default=(), repr=False, compare=False)
+
+    def _about(self) -> About:
+        return self.check._about()
 
     def plans(self) -> dict[str, Plan]:
         """The plan of every round that is a question, by the name of its file.

@@ -39,7 +39,7 @@ def checked(programme: Programme, progress: Progress | None = None, *, shop: Acc
     result, together = spent[worst], parts[worst]
     within = result <= programme.epsilon
     tell(steps - 1, steps)
-    lower = None if within or together.method == "renyi" else together.accountant.lower_epsilon(delta=programme.delta)
+    lower = together.lower(math.nextafter(programme.delta, 1.0))  # at least the delta that was written
     left = _left(parts, programme) if within else None
     tell(steps, steps)
     return Check(
@@ -62,6 +62,7 @@ def checked(programme: Programme, progress: Progress | None = None, *, shop: Acc
         period_counts=None if programme.per is None else programme.periods[worst].counts,
         all_periods_epsilon=_all_periods(programme, shop or together.accountant) if programme.dated else None,
         fits=None if within else fitting(programme, shop or together.accountant),
+        accountant=together.accountant,
     )
 
 

@@ -33,7 +33,7 @@ def draw_check(
     Examples
     --------
     >>> import shuffledp as sdp
-    >>> found = sdp.check({"version": 1, "target": {"epsilon": 0.1, "delta": "1e-8"},
+    >>> found = sdp.check({"version": 1, "target": {"epsilon": 1, "delta": "1e-8"},
     ...                    "rounds": [{"mechanism": "grr:eps0=2,d=64", "users": 1000, "count": 2}]})
     >>> [text.get_text() for text in draw_check(found).axes[0].get_yticklabels()]
     ['all rounds together', 'one of 2: grr:eps0=2,d=64']

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .._support.figures import TEXT_WIDTH
@@ -13,6 +13,7 @@ from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, count_column, epsilon_column
 from .._support.text import visible
 from ..accounting.guarantee import absent, at_most, not_below
+from ..accounting.with_outputs import About, WithOutputs
 from ..composing.composed_guarantee import rounds_in_words
 from ..errors import ParameterError
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from .._support.canvas import Labels
     from .._support.statement import Statement
+    from ..composing.accountant import Accountant
 
 #: How eps was found, in words.
 _WORDS = {
@@ -124,14 +126,14 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Check(Tabular):
+class Check(WithOutputs, Tabular):
     """Whether all rounds of a programme together stay within its budget.
 
     Attributes
     ----------
     within : epsilon is at most the target as it was written; str() is the statement for a review
     epsilon : of all rounds together at ``delta``, never too small; inf if no finite value reaches it
-    lower : where the budget is exceeded, an eps that no analysis of these rounds can beat; None if unknown or not asked
+    lower : an eps that no analysis of these rounds can go below; None where nothing is known
     target_epsilon, delta : the budget
     left_epsilon, left_delta : the remaining budget: anything else on the same users fits if it is
         (left_epsilon, left_delta)-DP (basic composition: the rounds are charged at delta - left_delta); None if nothing
@@ -145,14 +147,15 @@ class Check(Tabular):
     period, period_counts : the period that costs most, and how many rounds of every entry it has; None without dates
     all_periods_epsilon : of all periods together, where their dates are known
     fits : over budget, the local budgets that would fit; None if there are none, or more than 20 entries
+    accountant : of the rounds that ``epsilon`` is for; :meth:`tradeoff`, :meth:`renyi_curve` and :meth:`profile` ask it
 
     Examples
     --------
     >>> import shuffledp as sdp
-    >>> found = sdp.check({"version": 1, "target": {"epsilon": 0.1, "delta": "1e-8"},
+    >>> found = sdp.check({"version": 1, "target": {"epsilon": 1, "delta": "1e-8"},
     ...                    "rounds": [{"mechanism": "grr:eps0=2,d=64", "users": 1000}]})
     >>> found.within, found.method
-    (False, 'amplify')
+    (True, 'amplify')
     """
 
     within: bool
@@ -173,6 +176,17 @@ class Check(Tabular):
     period_counts: tuple[int, ...] | None = None
     all_periods_epsilon: float | None = None
     fits: Fit | None = None
+    accountant: Accountant | None = field(default=None, repr=False, compare=False)
+
+    def _about(self) -> About:
+        if self.accountant is None:
+            raise ParameterError(
+                "a check must have rounds to give further outputs, got one of plans that cannot be read; repair them "
+                "first."
+            )
+        found = self.accountant._about()
+        name = f"{self.name!r}, {found['subject']}" if self.name else found["subject"]
+        return About(**{**found, "subject": f"{name} in one {self._period}" if self.per else name, "trust": self.trust})
 
     def table(self) -> Table:
         """One row per entry of the programme."""
@@ -241,7 +255,7 @@ class Check(Tabular):
         else:
             yield (
                 f"{self._when()}{together} ({round_up(self.epsilon)}, {delta})-DP, {self.neighbors}{often} "
-                f"({_WORDS[self.method]}); {budget}."
+                f"({_WORDS[self.method]}){self._least()}; {budget}."
             )
         for entry in self.rounds:
             yield f"- {entry}"
@@ -287,9 +301,20 @@ class Check(Tabular):
         ]
         return f"It fits with the local budgets times {round_down(fits.factor, 4)}: {'; '.join(changed)}."
 
+    @property
+    def _hopeless(self) -> bool:
+        """Whether no analysis can bring these rounds within the budget."""
+        return self.lower is not None and self.lower > self.target_epsilon
+
+    def _least(self) -> str:
+        """The lower end, to stand behind the upper one."""
+        if self.lower is None or self._hopeless:  # then it has a sentence of its own
+            return ""
+        return f"; no analysis can claim less than {not_below(self.lower, self.delta)}"
+
     def _left(self) -> str:
         if not self.within:
-            if self.lower is not None and self.lower > self.target_epsilon:
+            if self.lower is not None and self._hopeless:
                 least = not_below(self.lower, self.delta)
                 return f"No analysis of these rounds can claim less than eps = {least}: change them."
             return "Run fewer rounds, collect from more users, or lower the local budgets."
@@ -304,4 +329,6 @@ class Check(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        return {**json_object(asdict(self)), "statement": str(self)}
+        plain = asdict(replace(self, accountant=None))
+        del plain["accountant"]
+        return {**json_object(plain), "statement": str(self)}

@@ -45,3 +45,9 @@ class Together:
             number = self._entries[0][0]
             return self._programme.rounds[number].entry.resolved.epsilon(delta=delta, tol=ACCURACY).epsilon
         return accountant.epsilon(delta=delta, method=self.method)
+
+    def lower(self, delta: float) -> float | None:
+        """An eps that no analysis of these rounds can go below; None where nothing is known."""
+        if self.method == "amplify":
+            return self._entries[0][1].resolved.lower(delta=delta, tol=ACCURACY)
+        return None if self.method == "renyi" else self.accountant.lower_epsilon(delta=delta)

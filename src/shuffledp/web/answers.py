@@ -119,23 +119,40 @@ def dropouts(asked: Question) -> dict[str, Any]:
 
 
 def compose(asked: Question) -> dict[str, Any]:
-    """All rounds together, and how eps grows with their number (upper bounds)."""
+    """All rounds together, and how eps grows with their number; the lower ends are None where nothing is known.
+
+    Examples
+    --------
+    >>> found = compose(Question.read({"spec": "grr:eps0=2,d=64", "n": "1e5", "delta": "1e-7", "rounds": "4"}))
+    >>> 0.99 < found["lower"] / found["epsilon"] <= 1.0, found["rows"][0]["rounds"]
+    (True, 1)
+    """
     mechanism, n = asked.remaining()
     most = min(MOST_ROUNDS, max(30, 3 * asked.rounds))
     account = Accountant().compose(mechanism, n=n, count=most)
     counts = sorted({*(k for k in _ROUNDS if k <= most), asked.rounds})
-    spent = {count: account.first(count).epsilon(delta=asked.at) for count in counts}
-    total = spent[asked.rounds]
+    rows = {count: _bracket(account.first(count), asked.at) for count in counts}
+    total = rows[asked.rounds]["epsilon"]
     return json_object(
         {
             "spec": asked.spec,
             "n": asked.n,
             "delta": asked.at,
             "rounds": asked.rounds,
-            "epsilon": total,
-            "shown": round_up(total),
+            **rows[asked.rounds],
             "level": words.level(total),
             "guess": words.percent(words.guess(total, asked.at)),
-            "rows": [{"rounds": k, "epsilon": eps, "shown": round_up(eps)} for k, eps in spent.items()],
+            "rows": [{"rounds": count, **row} for count, row in rows.items()],
         }
     )
+
+
+def _bracket(account: Accountant, delta: float) -> dict[str, Any]:
+    """Both ends of the eps of these rounds."""
+    found = account.guarantee(delta=delta)
+    return {
+        "epsilon": found.epsilon,
+        "shown": round_up(found.epsilon),
+        "lower": found.lower,
+        "shown_lower": None if found.lower is None else round_down(found.lower),
+    }

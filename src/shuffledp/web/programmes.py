@@ -23,6 +23,7 @@ from .._support import delta_rules as _rules
 from .._support import validation as check
 from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
+from ..accounting.guarantee import not_below
 from ..errors import ParameterError
 from ..programme.calibrated import CalibratedProgramme
 from ..programme.calibrating import calibrate_programme
@@ -82,12 +83,14 @@ def programme(given: Mapping[str, str]) -> dict[str, Any]:
         {
             "within": verdict.within,
             "epsilon": verdict.epsilon,
+            "lower": verdict.lower,
             "target": verdict.target_epsilon,
             "delta": verdict.delta,
             "users": users,
             "counted": verdict.rounds[0].counted,
             "shown": {
                 "epsilon": round_up(verdict.epsilon),
+                "lower": None if verdict.lower is None else not_below(verdict.lower, verdict.delta),
                 "target": round_down(verdict.target_epsilon),
                 "delta": round_up(verdict.delta, 3),
             },

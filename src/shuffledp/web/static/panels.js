@@ -102,8 +102,8 @@ export function dropouts(found) {
 }
 
 export function compose(found) {
-  const rest = found.rounds > 1 ? `${found.rounds.toLocaleString("en")} rounds together: eps at most ${found.shown}` : "";
-  curve($("rounds-chart"), { x: found.rows.map((r) => r.rounds), epsilon: found.rows.map((r) => r.epsilon) },
+  const rest = found.rounds > 1 ? `${found.rounds.toLocaleString("en")} rounds together: eps at most ${found.shown}${found.shown_lower === null ? "" : `, at least ${found.shown_lower}`}` : "";
+  curve($("rounds-chart"), { x: found.rows.map((r) => r.rounds), epsilon: found.rows.map((r) => r.epsilon), lower: found.rows.map((r) => r.lower) },
     { label: "rounds", name: "rounds", current: [found.rounds, found.epsilon], height: 230, reading: $("rounds-reading"), rest, dots: true });
   $("rounds-chart").setAttribute("aria-label", "eps of all rounds together: " + found.rows.map((r) => `${r.rounds}: ${r.shown}`).join(", "));
 }

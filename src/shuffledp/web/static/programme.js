@@ -133,7 +133,7 @@ function answered(found, now) {
   $("programme-verdict").hidden = false;
   $("programme-verdict").textContent = `within the budget of ${found.shown.target}`;
   const away = found.users - found.counted;
-  $("programme-terms").textContent = `for all rounds of all questions to ${users(found.users)}${away ? `, of whom ${away.toLocaleString("en")} may drop out` : ""}, at δ = ${found.shown.delta}.`;
+  $("programme-terms").textContent = `for all rounds of all questions to ${users(found.users)}${away ? `, of whom ${away.toLocaleString("en")} may drop out` : ""}, at δ = ${found.shown.delta}.${found.shown.lower === null ? "" : ` No analysis can claim less than ${found.shown.lower}.`}`;
   $("programme-risk").textContent = together(found.words);
   found.rounds.forEach((round, k) => {
     write(k, round.predicted.map((one) => [one.item, one.text]), shares(found.rounds.map((r) => [r.count, r.epsilon]))[k]);
