@@ -10,7 +10,8 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -40,12 +41,20 @@ class Run:
         self.taken = world.folder.parent / "taken"
         self.taken.mkdir()
         self.seen: Counter[str] = Counter()  # how often each batch appeared
+        self.acknowledged = 0  # of the reports that are sent until they are stored, over all periods
 
-    def trial(self, period: int, kill: tuple[str, int] | None, seconds: tuple[float, float]) -> None:
+    def trial(
+        self,
+        period: int,
+        kill: tuple[str, int] | None,
+        seconds: tuple[float, float],
+        meanwhile: Callable[[], None] | None = None,
+    ) -> None:
         """Send the reports of a period, let it end, and look at what left.
 
         kill : before which line of which phase the first front end kills itself
         seconds : after how many it is killed from outside, from the begin of intake and of release; 0 for never
+        meanwhile : what runs beside the clients; the period ends after it
         """
         for front in self.fronts:
             front.set_time(START + period * LENGTH + 1)
@@ -63,6 +72,8 @@ class Run:
 
         everyone = self.rng.sample(reports + hasty, CLIENTS + 3)
         threads = [threading.Thread(target=clients, args=(everyone[i::THREADS], i)) for i in range(THREADS)]
+        if meanwhile:
+            threads.append(threading.Thread(target=meanwhile))
         for thread in threads:
             thread.start()
         if seconds[0]:
@@ -86,6 +97,7 @@ class Run:
                     send(rng.choice(self.fronts).port, body, bool(i % 2))
             else:
                 send_until_stored(lambda: rng.choice(self.fronts).port, body, sealed=bool(i % 2))
+                self.acknowledged += 1
 
     def check(self, period: int, reports: list[sealing.Report], hasty: list[sealing.Report]) -> None:
         name = f"{self.digest.hex()[:12]}-{period}"
@@ -204,8 +216,8 @@ def test_a_database_that_crashes(tmp_path: Path, forks: Forks) -> None:
         front = Front(forks, world.folder)
         run = Run(world, [front], random.Random(1))
 
-        def crash() -> None:
-            time.sleep(0.15)
+        def crash(acknowledged: int) -> None:
+            until(lambda: run.acknowledged >= acknowledged)  # so that reports come before, during and after
             mine.stop("immediate")
             time.sleep(0.3)
             mine.start()
@@ -215,10 +227,7 @@ def test_a_database_that_crashes(tmp_path: Path, forks: Forks) -> None:
             front.start()
             front.wait()
             for period in (1, 2):
-                thread = threading.Thread(target=crash)
-                thread.start()
-                run.trial(period, None, (0, 0))
-                thread.join()
+                run.trial(period, None, (0, 0), meanwhile=partial(crash, run.acknowledged + CLIENTS // 2))
             assert front.starts == 1
         finally:
             front.end()
