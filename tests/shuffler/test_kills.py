@@ -48,7 +48,7 @@ class Run:
         period: int,
         kill: tuple[str, int] | None,
         seconds: tuple[float, float],
-        meanwhile: Callable[[], None] | None = None,
+        meanwhile: Callable[[], object] = bool,
     ) -> None:
         """Send the reports of a period, let it end, and look at what left.
 
@@ -72,8 +72,7 @@ class Run:
 
         everyone = self.rng.sample(reports + hasty, CLIENTS + 3)
         threads = [threading.Thread(target=clients, args=(everyone[i::THREADS], i)) for i in range(THREADS)]
-        if meanwhile:
-            threads.append(threading.Thread(target=meanwhile))
+        threads.append(threading.Thread(target=meanwhile))
         for thread in threads:
             thread.start()
         if seconds[0]:
