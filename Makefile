@@ -1,4 +1,4 @@
-# make demo | examples | examples-data | test | test-all | test-spark | test-web | test-shuffler | test-pythons | test-lowest | note | lint | format | docs | tables | figures | coverage | dist | smoke | hooks | bench | clean
+# make demo | examples | examples-data | test | test-all | test-spark | test-web | test-shuffler | test-docs | test-pythons | test-lowest | note | lint | format | docs | tables | figures | coverage | dist | smoke | hooks | bench | clean
 # Each sets up .venv from pyproject.toml by itself.
 PYTHON ?= python3
 VENV := .venv
@@ -11,13 +11,15 @@ DOCS_STAMP := $(VENV)/.docs
 WEB_STAMP := $(VENV)/.web
 QUICK := not slow and not spark and not web and not shuffler
 PYTEST := -m pytest -q -n 2 --dist worksteal
+# Parts with a target of their own, which make test leaves to it.
+OWN := tests/web tests/shuffler tests/documentation tests/test_pages.py tests/test_note.py
 # Where a forgotten assert could let something through: what is refused, in functions and in mechanisms.
 REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests/accounting/test_bad_input.py \
 	tests/auditing/test_bad_input.py tests/mechanisms/test_registry.py tests/numerics/test_pair.py \
 	tests/contract/test_mechanisms.py::test_bad_values_are_refused_in_one_sentence \
 	tests/contract/test_mechanisms.py::test_bad_reports_are_refused_in_one_sentence
 
-.PHONY: demo examples examples-data test test-all test-spark test-web test-shuffler test-pythons test-lowest note lint format docs tables figures coverage dist smoke hooks bench clean
+.PHONY: demo examples examples-data test test-all test-spark test-web test-shuffler test-docs test-pythons test-lowest note lint format docs tables figures coverage dist smoke hooks bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -46,7 +48,7 @@ examples-data: $(STAMP)
 	$(BIN)/python examples/fetch.py
 
 test: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "$(QUICK)"
+	$(BIN)/python $(PYTEST) -m "$(QUICK)" $(OWN:%=--ignore=%)
 	$(BIN)/python -O -m pytest -q -m "$(QUICK)" $(REFUSALS)
 
 test-all: $(STAMP) note
@@ -62,16 +64,18 @@ note: $(STAMP)
 test-spark: $(SPARK_STAMP)
 	$(BIN)/python -m pytest -q -m spark tests/engines tests/contract/test_engines.py
 
-# The page in Debian's Chromium, which must be installed (apt-get install chromium); a test that is skipped has failed.
+# The page's server, then the page in Debian's Chromium, which must be installed (apt-get install chromium); there a
+# test that is skipped has failed.
 test-web: $(WEB_STAMP)
+	$(BIN)/python $(PYTEST) -m "$(QUICK)" tests/web
 	$(BIN)/python -m pytest -q -m web tests/web
 
 # The service on SQLite and on Debian's PostgreSQL, which must be installed (apt-get install postgresql), killed at
 # random points, and the JavaScript client in Node 20 and Chromium; a test that is skipped has failed.  SLOW= runs the
 # long ones too.
-SLOW ?= and not slow
+SLOW ?= not slow
 test-shuffler: $(WEB_STAMP)
-	$(BIN)/python -m pytest -q -m "shuffler $(SLOW)" tests/shuffler
+	$(BIN)/python -m pytest -q -m "$(SLOW)" tests/shuffler
 
 test-pythons:
 	.ci/pythons
@@ -99,6 +103,10 @@ lint: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# What the pages show, cite and name.
+test-docs: $(STAMP)
+	$(BIN)/python $(PYTEST) -m "$(QUICK)" tests/documentation tests/test_pages.py tests/test_note.py
 
 # The site, in build/site: all code of all pages is run unless build/results has it from the same page, library and
 # packages; what is shown is compared, a warning is an error, and nothing may come from elsewhere.
