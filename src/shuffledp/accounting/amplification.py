@@ -158,7 +158,7 @@ def profile(
         raise ParameterError(f"side must be 'upper' or 'lower', got {side!r}; choose one of them.")
     who = {"dropouts": dropouts, "colluding": colluding, "participation": participation}
     sizes = arrays.users(n) if arrays.is_several(n) else np.array(check.users(n))
-    eps = _epsilons(epsilon)
+    eps = arrays.finite("epsilon", epsilon, "numbers >= 0")
     if sizes.ndim:
         sizes, eps = arrays.broadcast({"n": sizes, "epsilon": eps})
     name = "constant-dataset-lower" if (bound, side) == ("auto", "lower") else bound
@@ -179,15 +179,3 @@ def profile(
     if side == "upper":  # an upper bound may underflow, but upward
         out = np.where((value > -np.inf) & (out < 2.0**-1022), np.nextafter(out, 1.0), out)
     return out.reshape(eps.shape)
-
-
-def _epsilons(values: ArrayLike) -> NDArray[np.float64]:
-    """Finite numbers >= 0, as an array of the same shape."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.empty(0, dtype=object)
-    if array.dtype.kind not in "iuf" or not np.all(np.isfinite(array)) or np.any(array < 0):
-        shown = repr(values) if len(repr(values)) < 60 else repr(values)[:57] + "..."
-        raise ParameterError(f"epsilon must hold finite numbers >= 0, got {shown}; remove the others.")
-    return array.astype(np.float64)

@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import TypedDict
+from typing import Any
 
 from .._support import validation as check
 from .._support.reading.numbers import as_written
@@ -30,15 +30,6 @@ from .guarantee import TRUST, TRUST_BUT, TRUST_COINS
 
 #: The most reports of one user in a batch.
 MOST_REPORTS = 10**6
-
-
-class Terms(TypedDict):
-    """The fields of a Guarantee that say who can be counted on."""
-
-    dropouts: int
-    colluding: int
-    participation: float
-    trust: str
 
 
 @dataclass(frozen=True)
@@ -70,18 +61,13 @@ class Crowd:
         reports_per_user: int = 1,
     ) -> Crowd:
         """Validated: counts, or shares of n (0.05, "5%"), which are rounded up to whole users."""
-        away = against = 0
-        if not (type(dropouts) is type(colluding) is int and dropouts == colluding == 0):  # the usual case, at once
-            away, against = missing("dropouts", dropouts, n), missing("colluding", colluding, n)
+        away, against = missing("dropouts", dropouts, n), missing("colluding", colluding, n)
         if away + against >= n:
             raise ParameterError(
                 f"dropouts + colluding must leave at least one honest user of n = {n:,}, got {away:,} + {against:,}; "
                 "lower them or raise n."
             )
-        everybody = type(participation) is float and participation == 1.0  # the usual case, at once
-        share = 1.0 if everybody else check.share("participation", participation)
-        usual = type(reports_per_user) is int and reports_per_user == 1
-        return cls(n, away, against, share, 1 if usual else reports(reports_per_user))
+        return cls(n, away, against, check.share("participation", participation), reports(reports_per_user))
 
     @property
     def honest(self) -> int:
@@ -93,11 +79,12 @@ class Crowd:
         """Whether all n users take part and are honest."""
         return self.honest == self.n and self.participation == 1.0
 
-    def terms(self) -> Terms:
-        """The fields of a Guarantee about the crowd."""
+    def terms(self) -> dict[str, Any]:
+        """The fields of a Guarantee that say who can be counted on: dropouts, colluding, participation and trust."""
         trust = TRUST if self.honest == self.n else TRUST_BUT
         trust += TRUST_COINS if self.participation < 1.0 else ""
-        return Terms(dropouts=self.dropouts, colluding=self.colluding, participation=self.participation, trust=trust)
+        away = {"dropouts": self.dropouts, "colluding": self.colluding}
+        return {**away, "participation": self.participation, "trust": trust}
 
 
 def reports(value: object) -> int:

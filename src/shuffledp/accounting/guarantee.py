@@ -15,7 +15,7 @@ from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
 from ..errors import ParameterError
-from .with_outputs import About, WithOutputs
+from .outputs import About, WithOutputs
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -93,14 +93,12 @@ class Guarantee(WithOutputs, Renamed):
     find_lower: Callable[[], float | None] = field(repr=False, compare=False)
 
     def _about(self) -> About:
-        from .outputs import about
-
         if self.question is None:
             raise ParameterError(
                 "a guarantee must come from amplify in this process to give further outputs, got a copy; ask "
                 "shuffledp.tradeoff or shuffledp.renyi."
             )
-        return about(self.question)
+        return self.question._about()
 
     @cached_property
     def lower(self) -> float | None:

@@ -95,14 +95,7 @@ def calibrate(
     crowd = Crowd.of(
         n, dropouts=dropouts, colluding=colluding, participation=participation, reports_per_user=reports_per_user
     )
-    target = Target(
-        crowd=crowd,
-        epsilon=_target(epsilon),
-        delta=delta_at(delta, n),
-        bound=bound,
-        tol=check.tolerance(tol),
-        count=count_of(count),
-    )
+    target = Target(crowd, _target(epsilon), delta_at(delta, n), bound, check.tolerance(tol), count_of(count))
     return target.loosest(settled(question(subject, n, unknown, fixed), target.single))
 
 
@@ -261,5 +254,4 @@ def delta_needed(
 
 
 def _target(epsilon: object) -> float:
-    hint = "it is the central eps to be reached"
-    return check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
+    return check.inside("epsilon", epsilon, hint="it is the central eps to be reached")

@@ -15,7 +15,7 @@ from .._support import figures
 from .._support import validation as check
 from ..errors import ParameterError
 from . import options
-from .base import SPEC_HELP, distinct, grid, main, prepared, print_json, say, wrote
+from .base import SPEC_HELP, distinct, grid, main, prepared, print_json, say, show_table, wrote
 
 if TYPE_CHECKING:
     from ..accounting.comparison import Comparison
@@ -170,7 +170,6 @@ def _show(result: Result) -> None:
 
     from ..accounting.comparison import Comparison, brief
     from ..accounting.study import Study
-    from .terminal import show_table
 
     console = Console()
     console.print(escape(result.title), highlight=False)
@@ -197,8 +196,6 @@ def _show(result: Result) -> None:
 def _show_study(study: Study) -> None:
     """The first rows; all are in the files."""
     from rich.console import Console
-
-    from .terminal import show_table
 
     console, table = Console(), study.table()
     show_table(table.top(_SHOWN), faint=[i for i, row in enumerate(itertools.islice(study, _SHOWN)) if _is_faint(row)])
