@@ -57,17 +57,13 @@ def in_range(
 ) -> float:
     """A real number in an interval whose ends may be open."""
     number = real(name, value)
-    if outside := _outside(number, low, high, low_open, high_open):
-        advice = hint or "choose a value inside it"
-        raise ParameterError(f"{name} must lie in {outside}, got {number!r}; {advice}.")
-    return number
-
-
-def _outside(number: float, low: float, high: float, low_open: bool, high_open: bool) -> str:
-    """The interval, if the number is not in it; else nothing."""
     too_low = number <= low if low_open else number < low
     too_high = number >= high if high_open else number > high
-    return f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}" if too_low or too_high else ""
+    if too_low or too_high:
+        interval = f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
+        advice = hint or "choose a value inside it"
+        raise ParameterError(f"{name} must lie in {interval}, got {number!r}; {advice}.")
+    return number
 
 
 def inside(name: str, value: object, low: float = 0.0, high: float = math.inf, *, hint: str = "") -> float:
@@ -187,11 +183,13 @@ def share(name: str, value: object, *, low: float = 0.0, low_open: bool = True, 
         number = float(part)
     else:
         number = parse_number(name, value) if isinstance(value, str) else real(name, value)
-    if outside := _outside(number, low, 1.0, low_open, high_open):
+    too_low, too_high = number <= low if low_open else number < low, number >= 1.0 if high_open else number > 1.0
+    if too_low or too_high:
+        interval = f"{'(' if low_open else '['}{low:g}, 1{')' if high_open else ']'}"
         given = f"{number:g}"
         bare = part is None and 1.0 < number <= 100.0
         advice = f'write "{given}%" or {number / 100:g} for {given} percent' if bare else "choose one"
-        raise ParameterError(f"{name} must be a share in {outside}, got {shown(value)}; {advice}.")
+        raise ParameterError(f"{name} must be a share in {interval}, got {shown(value)}; {advice}.")
     return number
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import read
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Table, Tabular, count_column, epsilon_column, number_column
 from .._support.text import visible
@@ -164,7 +164,7 @@ class BatchTable(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        return dict(json_ready({k: v for k, v in vars(self).items() if k not in ("randomizer", "tol")}))
+        return json_object({k: v for k, v in vars(self).items() if k not in ("randomizer", "tol")})
 
 
 @by_name
@@ -206,7 +206,7 @@ def batch_table(
     rule, tol = read(delta), check.tolerance(tol)
     sizes = _sizes(n, minimum, maximum)
     deltas = tuple(rule.at(size) for size in sizes)
-    made = questions(subject, bound, sizes, {"dropouts": dropouts, "colluding": colluding})
+    made = questions(subject, bound, sizes, (dropouts, colluding))
     rows = [made[size].must_hold("make a table") for size in sizes]
     asked = subject.mechanism
     return BatchTable(

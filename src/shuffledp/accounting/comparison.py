@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
@@ -184,9 +184,8 @@ class Comparison(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        plain: dict[str, Any] = json_ready(asdict(self))
-        best, lower = self.best, self.lower
-        return {**plain, "best": best.bound if best else None, "lower": lower.bound if lower else None}
+        ends = {"best": self.best, "lower": self.lower}
+        return json_object({**asdict(self), **{key: row.bound if row else None for key, row in ends.items()}})
 
     def to_json(self) -> str:
         """The same as one JSON object."""
@@ -252,12 +251,7 @@ def found_together(points: Sequence[Point], *, names: Sequence[str], tol: float)
             except (BoundNotApplicableError, ParameterError) as error:
                 found[k, name] = error
     answers = attempts(list(asked.values()), delta=[points[k][2] for k, _ in asked], tol=tol)
-    return found | dict(zip(asked, map(_named, asked.values(), answers), strict=True))
-
-
-def _named(question: Resolved, answer: Answer | ShuffleDPError) -> Answer | ShuffleDPError:
-    """With the name of the analysis, which is that of the bound where only one was asked."""
-    return answer._replace(bound=answer.bound or question.bound.name) if isinstance(answer, Answer) else answer
+    return found | dict(zip(asked, answers, strict=True))
 
 
 def compared(

@@ -54,20 +54,24 @@ class Crowd:
     def of(
         cls,
         n: int,
-        *,
         dropouts: float | str = 0,
         colluding: float | str = 0,
         participation: float | str = 1.0,
         reports_per_user: int = 1,
     ) -> Crowd:
         """Validated: counts, or shares of n (0.05, "5%"), which are rounded up to whole users."""
-        away, against = missing("dropouts", dropouts, n), missing("colluding", colluding, n)
+        away = against = 0
+        if not (type(dropouts) is type(colluding) is int and dropouts == colluding == 0):  # the usual case, at once
+            away, against = missing("dropouts", dropouts, n), missing("colluding", colluding, n)
         if away + against >= n:
             raise ParameterError(
                 f"dropouts + colluding must leave at least one honest user of n = {n:,}, got {away:,} + {against:,}; "
                 "lower them or raise n."
             )
-        return cls(n, away, against, check.share("participation", participation), reports(reports_per_user))
+        everybody = type(participation) is float and participation == 1.0  # the usual case, at once
+        share = 1.0 if everybody else check.share("participation", participation)
+        usual = type(reports_per_user) is int and reports_per_user == 1
+        return cls(n, away, against, share, 1 if usual else reports(reports_per_user))
 
     @property
     def honest(self) -> int:

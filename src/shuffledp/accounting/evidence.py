@@ -199,12 +199,9 @@ class Evidence:
         """The fixed pairs in one direction and in the other."""
         if self.fixed is None:
             return None
-        ways = [self.fixed] if self._symmetric else [self.fixed, [one.swapped() for one in self.fixed]]
+        symmetric = all(one.pair.symmetric for one in self.fixed)
+        ways = [self.fixed] if symmetric else [self.fixed, [one.swapped() for one in self.fixed]]
         return [Below(way) for way in ways]
-
-    @property
-    def _symmetric(self) -> bool:
-        return self.fixed is not None and all(one.pair.symmetric for one in self.fixed)
 
     def lower_at(self, eps: FloatArray) -> FloatArray | None:
         """Lower values of log delta; None where nothing is known."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.spelling import Renamed
 from .._support.tables import Table
@@ -167,7 +167,7 @@ class Guarantee(WithOutputs, Renamed):
         plain: dict[str, Any] = {"epsilon": self.epsilon, "lower": self.lower}
         plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("find_lower", "question")}
         plain["certificate"] = self.certificate.to_dict() if self.certificate else None
-        return dict(json_ready(plain))
+        return json_object(plain)
 
     def _repr_html_(self) -> str:
         """A small table for notebooks."""

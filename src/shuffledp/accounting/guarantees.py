@@ -93,7 +93,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
             "epsilon": [a.epsilon for a in answers],
             "delta": delta,
             "n": [q.crowd.n for q in asked],
-            "bound": [a.bound or q.bound.name for a, q in zip(answers, asked, strict=True)],
+            "bound": [a.bound for a in answers],
             "evaluated": [a.evaluated for a in answers],
             "members": [a.members for a in answers],
             "dropouts": [q.crowd.dropouts for q in asked],

@@ -17,7 +17,7 @@ import numpy as np
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, count_column, epsilon_column
 from .._support.text import visible
@@ -120,7 +120,7 @@ class MixedGuarantee(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        return dict(json_ready(asdict(self)))
+        return json_object(asdict(self))
 
 
 @by_name

@@ -217,7 +217,8 @@ class Resolved(WithOutputs):
         return self.capped(self.family.epsilon(n=self.n, delta=delta, tol=tol, side=self.bound.side), delta)
 
     def capped(self, answer: Answer, delta: float) -> Answer:
-        """An answer at delta, with its note; an upper bound is at most the local guarantee."""
+        """An answer at delta, with the name of its bound and its note; an upper one is at most the local guarantee."""
+        answer = answer._replace(bound=answer.bound or self.bound.name)
         if self.bound.side == "lower":
             return answer
         return answer._replace(epsilon=min(answer.epsilon, self.cap), note=self._note(delta) or answer.note)
@@ -285,7 +286,7 @@ class Resolved(WithOutputs):
             find_lower=lower if known else partial(told, None),
             delta=delta,
             n=self.crowd.n,
-            bound=answer.bound or self.bound.name,
+            bound=answer.bound,
             evaluated=answer.evaluated,
             members=answer.members,
             note=answer.note,

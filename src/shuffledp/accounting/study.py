@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from .._support import validation as check
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_up
 from .._support.tables import Column, Table, Tabular, count_column, number_column
 from .._support.text import visible
@@ -249,7 +249,7 @@ class Study(Tabular):
         columns = self.columns()
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         tol = self.points[0].comparison.tol
-        return dict(json_ready({"axes": self.axes, "tol": tol, "rows": rows}))
+        return json_object({"axes": self.axes, "tol": tol, "rows": rows})
 
     def to_json(self) -> str:
         """The same as one JSON object."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from .._support import validation as check
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
@@ -188,7 +188,7 @@ class Sweep(Tabular):
             for name in self.bounds
         }
         terms = {"mechanism": self.mechanism, "variable": self.variable, "values": self.values, "rule": self.rule}
-        return dict(json_ready({**terms, **columns, "bounds": curves, "absent": self.absent}))
+        return json_object({**terms, **columns, "bounds": curves, "absent": self.absent})
 
     def to_json(self) -> str:
         """The same as one JSON object."""

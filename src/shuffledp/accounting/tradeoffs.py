@@ -204,8 +204,7 @@ def tradeoff(
 0.94799, replace-one; mu = 0.019135 of Gaussian DP, and no analysis can claim less than 0.019094 (to leading order it \
 is 0.019096).
     """
-    who = {"dropouts": dropouts, "colluding": colluding, "participation": participation}
-    crowd = Crowd.of(check.users(n), **who, reports_per_user=reports_per_user)
+    crowd = Crowd.of(check.users(n), dropouts, colluding, participation, reports_per_user)
     return resolve(mechanism, bound, crowd).tradeoff(alpha=alpha)
 
 

@@ -245,8 +245,7 @@ def renyi(
     >>> r.upper.round(6).tolist()
     [0.000126, 0.00101]
     """
-    who = {"dropouts": dropouts, "colluding": colluding, "participation": participation}
-    crowd = Crowd.of(check.users(n), **who, reports_per_user=reports_per_user)
+    crowd = Crowd.of(check.users(n), dropouts, colluding, participation, reports_per_user)
     return resolve(mechanism, bound, crowd).renyi_curve(orders=orders)
 
 

@@ -1,4 +1,4 @@
-"""What the commands share: the group, how errors are printed, number types, options and grids."""
+"""What the commands share: the group, how errors are printed, answers as text, tables and JSON, and grids."""
 
 from __future__ import annotations
 

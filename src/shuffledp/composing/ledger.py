@@ -167,13 +167,7 @@ def make_entry(
     >>> make_entry("grr:eps0=1,d=4", n=1e4, count=3, dropouts=0.05).n
     9500
     """
-    crowd = Crowd.of(
-        check.users(n),
-        dropouts=dropouts,
-        colluding=colluding,
-        participation=participation,
-        reports_per_user=reports_per_user,
-    )
+    crowd = Crowd.of(check.users(n), dropouts, colluding, participation, reports_per_user)
     must_be_separate(crowd)
     left = subject_of(mechanism).left_of(replace(crowd, reports_per_user=1))
     whole = Crowd(crowd.honest, participation=crowd.participation)
