@@ -208,21 +208,18 @@ def batch_table(
     deltas = tuple(rule.at(size) for size in sizes)
     made = questions(subject, bound, sizes, (dropouts, colluding))
     rows = [made[size].must_hold("make a table") for size in sizes]
-    asked = subject.mechanism
+    terms = ("mechanism", "description", "local_epsilon", "neighbors")
     return BatchTable(
         sizes=sizes,
         epsilons=tuple(answer.epsilon for answer in answers(rows, delta=deltas, tol=tol)),
         delta=deltas[0],
-        mechanism=asked.spec,
-        description=asked.description,
+        **{key: subject.facts[key] for key in terms},
         bound=rows[0].bound.name,
-        local_epsilon=subject.cap,
         dropouts=_number("dropouts", dropouts),
         colluding=_number("colluding", colluding),
-        neighbors=asked.neighbors,
         deltas=deltas,
         rule=rule.text,
-        randomizer=asked,
+        randomizer=subject.mechanism,
         tol=tol,
     )
 

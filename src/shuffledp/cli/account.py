@@ -11,7 +11,7 @@ from .._support.numbers import round_down, round_up
 from .._support.progress import progress
 from .._support.tables import Column, Table, number_column
 from . import options
-from .base import SPEC_HELP, answer, drawn, grid, main, prepared, say, wrote
+from .base import SPEC_HELP, answer, drawn, grid, main, prepared, say, was_given, wrote
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
@@ -82,9 +82,8 @@ _OWN = {"delta": ("epsilon", "side", "tol"), "tradeoff": ("alpha",), "renyi": ("
 def _own_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
     """Take the options of one function out of all; those of another are refused, if they were written."""
     taken = {name: given.pop(name) for names in _OWN.values() for name in names}
-    source = click.get_current_context().get_parameter_source
     for name in taken:
-        if name not in _OWN[kind] and source(name) is click.core.ParameterSource.COMMANDLINE:
+        if name not in _OWN[kind] and was_given(name):
             owner = next(other for other, names in _OWN.items() if name in names)
             if owner == "delta":
                 raise click.UsageError(f"--{name} does not go with --{kind}; leave one of them out.")

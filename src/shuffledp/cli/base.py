@@ -180,6 +180,11 @@ def drawn(found: Any, plot: str | None) -> None:
         save(found.plot(), plot)
 
 
+def was_given(name: str) -> bool:
+    """Whether an option stands on the command line."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
 def distinct(files: dict[str, str | None]) -> None:
     """Refuse one file for two outputs: the second would replace the first."""
     taken: dict[str, str] = {}

@@ -18,7 +18,7 @@ from .._support.progress import progress
 from .._support.spelling import american
 from ..errors import ImpossibleError, ParameterError
 from . import options
-from .base import SPEC_HELP, answer, main, print_json, say, show, wrote
+from .base import SPEC_HELP, answer, main, print_json, say, show, was_given, wrote
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
@@ -64,8 +64,8 @@ def calibrate(
     The rounds of a programme file are questions, or leave budgets open; one scale is found for all of them.
     """
     if programme is not None:
-        context = click.get_current_context()
-        stated = {p.name for p in context.command.params if p.name and _was_given(context, p.name)}
+        every = click.get_current_context().command.params
+        stated = {option.name for option in every if option.name and was_given(option.name)}
         beside = stated - {"programme", "save", "plans", "tol", "as_json"}
         if beside:
             name = "the spec" if "subject" in beside else f"--{min(beside).replace('_', '-')}"
@@ -88,11 +88,6 @@ def calibrate(
         reached = _reached(found, n, terms)
     data = {"mechanism": found.spec, "target_epsilon": eps, "guarantee": reached.to_dict()}
     answer(as_json, data, found.spec, str(reached))
-
-
-def _was_given(context: click.Context, name: str) -> bool:
-    """Whether an option stands on the command line."""
-    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def _calibrate_programme(file: str, save: str | None, plans: str | None, tol: float | None, as_json: bool) -> None:

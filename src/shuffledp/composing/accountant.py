@@ -157,17 +157,9 @@ class Accountant(WithOutputs, Tabular):
                 f"{memoized!r}; a permanent response repeats the same report, so batches can be linked and shuffling "
                 "hides nothing after the first: draw fresh randomness in every round and compose it."
             )
+        crowd = (dropouts, colluding, participation, reports_per_user)
         entry = make_entry(
-            mechanism,
-            n=n,
-            count=count,
-            bound=bound,
-            name=name,
-            participation_limit=participation_limit,
-            reports_per_user=reports_per_user,
-            dropouts=dropouts,
-            colluding=colluding,
-            participation=participation,
+            mechanism, n, *crowd, count=count, bound=bound, name=name, participation_limit=participation_limit
         )
         self.add(entry)
         return self
