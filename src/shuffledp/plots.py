@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ._support.figures import COLUMN_WIDTH, LINES, TEXT_WIDTH, new_figure, prepare, save, style
 from .accounting.comparison import Comparison
-from .accounting.drawing import draw_batches, draw_comparison, draw_sweep
+from .accounting.drawing import draw_batches, draw_comparison
+from .accounting.drawing_curves import draw_study, draw_sweep
 from .accounting.study import Study
-from .accounting.study_drawing import draw_study
 from .accounting.sweeps import Sweep
 from .errors import ParameterError
 

@@ -20,7 +20,8 @@ from reference.places import ROOT
 from shuffledp._support.numbers import round_down, round_up
 from shuffledp.mechanisms.base import Mechanism
 from shuffledp.mechanisms.registry import find, signatures
-from shuffledp.paper import claims, plan
+from shuffledp.paper import claims
+from shuffledp.paper.papers import PAPERS, SEED
 
 DOCS = ROOT / "docs"
 Lines = Callable[[], list[str]]
@@ -204,9 +205,8 @@ def readings() -> list[str]:
 @cache
 def _part(name: str) -> dict[str, Any]:
     """The results of one part of ``shuffledp reproduce``."""
-    return {
-        unit.name: {"title": unit.title, "settings": unit.settings, "data": unit.run()} for unit in plan.units((name,))
-    }
+    units = PAPERS[SEED].units((name,))
+    return {unit.name: {"title": unit.title, "settings": unit.settings, "data": unit.run()} for unit in units}
 
 
 def judged(parts: tuple[str, ...]) -> list[str]:
@@ -285,7 +285,7 @@ TABLES = {
     "claims": Numbers(
         DOCS / "paper.md",
         ("the paper says", "where", "measured", "verdict"),
-        lambda: judged(tuple(plan.PARTS)),
+        lambda: judged(tuple(PAPERS[SEED].parts)),
         lambda: judged(("errata", "table5", "tightness")),
     ),
     "tightness": Numbers(

@@ -159,10 +159,12 @@ ITEMS = (
         ),
         ("contract/test_mechanisms.py:test_variation_ratio_is_never_below_brute_force",),
     ),
-    Item("Figures 1 and 2 (single message)", ("paper/single.py:panel",), ("paper/test_numbers.py:test_figure_1",)),
-    Item("Figure 3 (Cheu and Zhilyaev)", ("paper/multi.py:cheu_panel",), ("paper/test_numbers.py:test_figure_3",)),
-    Item("Figure 4 (balls into bins)", ("paper/multi.py:balls_panel",), ("paper/test_numbers.py:test_figure_4",)),
-    Item("Figure 5 (range queries)", ("paper/ranges.py:panel",), ("paper/test_numbers.py:test_figure_5",)),
+    Item(
+        "Figures 1 and 2 (single message)", ("paper/panels.py:single_panel",), ("paper/test_numbers.py:test_figure_1",)
+    ),
+    Item("Figure 3 (Cheu and Zhilyaev)", ("paper/panels.py:cheu_panel",), ("paper/test_numbers.py:test_figure_3",)),
+    Item("Figure 4 (balls into bins)", ("paper/panels.py:balls_panel",), ("paper/test_numbers.py:test_figure_4",)),
+    Item("Figure 5 (range queries)", ("paper/panels.py:levels_panel",), ("paper/test_numbers.py:test_figure_5",)),
     Item(
         "Section 5, which bounds are exactly tight",
         ("paper/tightness.py:table",),
@@ -178,7 +180,7 @@ ITEMS = (
         (
             "bounds/dominating_pairs.py:clone",
             "bounds/dominating_pairs.py:stronger_clone",
-            "bounds/budget_forms.py:efmrtt19",
+            "bounds/closed_forms.py:efmrtt19",
         ),
         (
             "bounds/test_formulas.py:test_clone_by_definition",

@@ -12,7 +12,7 @@ import pytest
 
 from shuffledp.bounds import BOUNDS
 from shuffledp.mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
-from shuffledp.paper import multi, ranges, single, speed, tightness
+from shuffledp.paper import panels, speed, tightness
 from shuffledp.paper.claims import savings
 
 
@@ -37,7 +37,7 @@ SUBSET = {
 @pytest.fixture(scope="module")
 def subset() -> dict[str, list[float]]:
     x = [1.0, 3.0]
-    return ratios(single.panel({"mechanism": "subset", "n": 10**4, "d": 16, "delta": 1e-6, "x": x}), x)
+    return ratios(panels.single_panel({"mechanism": "subset", "n": 10**4, "d": 16, "delta": 1e-6, "x": x}), x)
 
 
 @pytest.mark.parametrize("key", SUBSET)
@@ -62,7 +62,7 @@ CHEU = {
 def test_figure_3(n: int) -> None:
     """The given ratios are those of the sound law with the fake rows only, at delta = 0.01/n."""
     x = [a for a, _ in CHEU[n]]
-    found = multi.cheu_panel({"n": n, "d": 16, "delta": 0.01 / n, "x": x})
+    found = panels.cheu_panel({"n": n, "d": 16, "delta": 0.01 / n, "x": x})
     got = ratios(found, x)
     assert got["rows"] == pytest.approx([y for _, y in CHEU[n]], abs=0.01)
     assert got["claim"] == pytest.approx([1.0] * 4, rel=1e-6)  # the flip probability makes exactly the claim
@@ -71,7 +71,7 @@ def test_figure_3(n: int) -> None:
 
 
 def test_figure_3_has_gaps_where_no_flip_probability_exists() -> None:
-    found = multi.cheu_panel({"n": 10**4, "d": 16, "delta": 1e-6, "x": [0.1, 1.0]})
+    found = panels.cheu_panel({"n": 10**4, "d": 16, "delta": 1e-6, "x": [0.1, 1.0]})
     assert found["flip"]["value"][0] is None and all(
         curve["epsilon"][0] is None and curve["epsilon"][1] is not None for key, curve in found.items() if key != "flip"
     )
@@ -79,7 +79,7 @@ def test_figure_3_has_gaps_where_no_flip_probability_exists() -> None:
 
 @pytest.mark.parametrize("claimed", [0.5, 1.0, 1.5])
 def test_the_flip_probability_makes_the_claim(claimed: float) -> None:
-    f = multi.flip_probability(claimed, 10**4, 1e-6)
+    f = panels.flip_probability(claimed, 10**4, 1e-6)
     assert f is not None and 0.0 < f < 0.5
     m = CheuZhilyaev(flip=f, d=16, messages=1)
     assert BOUNDS["cheu-zhilyaev"].epsilon(m, n=10**4, delta=1e-6, tol=1e-6).epsilon == pytest.approx(claimed, rel=1e-6)
@@ -90,7 +90,7 @@ BALLS = ((0.1, 4.68), (0.5, 4.14), (1.0, 3.93), (1.5, 3.78))
 
 def test_figure_4() -> None:
     x = [a for a, _ in BALLS]
-    found = multi.balls_panel({"d": 16, "special": 1, "delta": 1e-6, "x": x})
+    found = panels.balls_panel({"d": 16, "special": 1, "delta": 1e-6, "x": x})
     got = ratios(found, x)
     assert got["blanket"] == pytest.approx([y for _, y in BALLS], abs=0.01)
     assert got["claim"] == pytest.approx([1.0] * 4, rel=1e-3)  # the number of messages is rounded up
@@ -103,14 +103,14 @@ def test_figure_5() -> None:
     """Against basic composition the formula of the text saves 5.5 to 61 %, the released program's beta 68 to 99.7 %."""
     x = [0.1, 5.0]
     ends = [
-        ranges.panel({"n": 10**5, "d": 64, "delta": 1e-7, "x": x}),
-        ranges.panel({"n": 10**4, "d": 2048, "delta": 1e-6, "x": x}),
+        panels.levels_panel({"n": 10**5, "d": 64, "delta": 1e-7, "x": x}),
+        panels.levels_panel({"n": 10**4, "d": 2048, "delta": 1e-6, "x": x}),
     ]
-    panels = [{"data": data} for data in ends]
-    formula, program = savings(panels, "published", ["basic"]), savings(panels, "released", ["basic"])
+    both = [{"data": data} for data in ends]
+    formula, program = savings(both, "published", ["basic"]), savings(both, "released", ["basic"])
     assert (formula.low, formula.high) == pytest.approx((0.055, 0.612), abs=1e-3)
     assert (program.low, program.high) == pytest.approx((0.679, 0.997), abs=1e-3)
-    worst = savings(panels, "published", ["separate-worst"])
+    worst = savings(both, "published", ["separate-worst"])
     assert (worst.low, worst.high) == pytest.approx((0.645, 0.896), abs=1e-3)
     for data in ends:  # what the program claims is below the exact eps of a concrete dataset
         assert all(a < b for a, b in zip(data["released"]["epsilon"], data["dataset"]["epsilon"], strict=True))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import shuffledp as sdp
 from shuffledp.cli import main
 from shuffledp.paper import blanket_2019, reproduce
-from shuffledp.paper.draw_plain import PLAIN
+from shuffledp.paper.draw import PLAIN
 from shuffledp.paper.papers import PAPERS
 
 #: Printed by the authors' program, github.com/BorjaBalle/amplification-by-shuffling, commit 1778a0d, its own solver.

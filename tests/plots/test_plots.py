@@ -19,7 +19,7 @@ import shuffledp as sdp
 from shuffledp import plots
 from shuffledp._support.ticks import round_numbers
 from shuffledp.accounting.comparison import Comparison
-from shuffledp.accounting.drawing import drawn_bounds
+from shuffledp.accounting.drawing_curves import drawn_bounds
 from shuffledp.accounting.sweeps import Sweep
 from shuffledp.bounds import BOUNDS
 from shuffledp.estimation.answer import Provenance

@@ -10,7 +10,7 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp.errors import ParameterError
-from shuffledp.paper import ranges
+from shuffledp.paper import panels
 from shuffledp.queries.base import Query, query_from
 
 from .calibration import judge
@@ -132,7 +132,7 @@ def test_the_fit_lowers_the_error() -> None:
 def test_the_paper_s_range_query_has_the_guarantee_of_figure_5(d: int, n: int) -> None:
     """A plan states no more than the sound curve of figure 5 and no less than the eps of a concrete dataset."""
     for eps0 in (0.5, 2.0, 5.0):
-        drawn = ranges.panel({"n": n, "d": d, "delta": 0.01 / n, "x": [eps0]})
+        drawn = panels.levels_panel({"n": n, "d": d, "delta": 0.01 / n, "x": [eps0]})
         query = RangeQuery(column="wait", low=0, high=d, bins=d, mechanism=f"grr:eps0={eps0}")
         stated = sdp.Plan(query=query, users=n, delta=0.01 / n).guarantee.epsilon
         assert drawn["dataset"]["epsilon"][0] <= stated <= drawn["blanket"]["epsilon"][0] * (1.0 + 2e-4)

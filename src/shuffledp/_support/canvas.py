@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from ..errors import ParameterError
-from .figures import add_legend, add_title, for_paper, lines_of, new_figure, style, typeset
+from .figures import TEXT_WIDTH, add_legend, add_title, for_paper, is_wide, lines_of, new_figure, style, typeset
 from .optional import require
 from .text import visible
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Figure
     from matplotlib.text import Text
 
 #: What the words of a figure (items, bounds, entries of the legend) are to be called: the word -> another one.
 Labels = Mapping[str, str]
+
+
+class Placing(TypedDict, total=False):
+    """What every ``plot`` takes: inches of a new figure, or axes to draw in; other words for those of the figure."""
+
+    width: float
+    ax: Axes | None
+    labels: Labels | None
 
 
 class Canvas:
@@ -30,10 +39,12 @@ class Canvas:
     ----------
     figure : that holds everything
     width : inches that there are
+    wide : whether a legend fits beside the axes
     """
 
     def __init__(self, size: tuple[float, float], ax: Axes | None, labels: Labels | None) -> None:
         self._ax, self._labels, self._known = ax, {} if labels is None else _mapping(labels), set[str]()
+        self.wide = is_wide(size[0])
         figure: Any = None if ax is None else _axes(ax).get_figure(root=True)
         self.width = size[0] if ax is None else float(ax.get_window_extent().width / figure.dpi)
         self.figure = new_figure(*size) if figure is None else figure
@@ -59,6 +70,11 @@ class Canvas:
         self._ax.set_axis_off()
         return np.array([[self.figure.add_subplot(grid[i + 1, j]) for j in range(across)] for i in range(down)])
 
+    @property
+    def beside_legend(self) -> float:
+        """Inches that a legend beside the axes leaves."""
+        return self.width - (2.4 if self.wide and self._ax is None else 0.0)
+
     def said(self, names: Sequence[str]) -> list[str]:
         """What the caller calls these."""
         self._known.update(names)
@@ -73,6 +89,12 @@ class Canvas:
             add_legend(self.figure, handles, words, beside=beside, left_out=left_out)
         elif handles:
             self._ax.legend(handles, words, fontsize=7)
+
+    def explain(self, xlabel: str, ylabel: str = "", *, beside: bool = False) -> None:
+        """The labels and the legend of the only axes."""
+        self.axes.set_xlabel(xlabel)
+        self.axes.set_ylabel(ylabel)
+        self.legend(*self.axes.get_legend_handles_labels(), beside=beside)
 
     def finish(self, title: str | Sequence[str]) -> None:
         """The title, and an error if the caller renamed what is not shown."""
@@ -112,10 +134,19 @@ def _axes(ax: object) -> Axes:
 
 @contextmanager
 def canvas(
-    title: str | Sequence[str], width: float, height: float, *, ax: Axes | None = None, labels: Labels | None = None
+    title: str | Sequence[str],
+    width: float = TEXT_WIDTH,
+    height: float | tuple[float, float] = (3.0, 3.3),
+    *,
+    ax: Axes | None = None,
+    labels: Labels | None = None,
 ) -> Iterator[Canvas]:
-    """Where the block draws, in the style of all; the title, one paragraph or several, comes last."""
+    """Where the block draws, in the style of all; the title, one paragraph or several, comes last.
+
+    ``height`` is one, or that of a figure which has room for a legend beside its axes and that of a narrower one.
+    """
     with style():
-        made = Canvas((width, height), ax, labels)
+        inches = height[not is_wide(width)] if isinstance(height, tuple) else height
+        made = Canvas((width, inches), ax, labels)
         yield made
         made.finish(title)

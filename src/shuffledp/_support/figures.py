@@ -148,11 +148,14 @@ def new_figure(width: float, height: float) -> Figure:
     return InlineFigure(figsize=(width, height), look=_around.get())
 
 
-def _look(figure: Figure) -> str | None:
-    """The style in which a figure was made, where it is known."""
+def _drawn(figure: Figure, kind: str) -> bytes:
+    """The figure as a file of this kind, in the style in which it was made, where that is known."""
     from .inline_figure import InlineFigure
 
-    return figure.look if isinstance(figure, InlineFigure) else None
+    buffer = io.BytesIO()
+    with style(figure.look if isinstance(figure, InlineFigure) else None):
+        figure.savefig(buffer, format=kind, metadata=_METADATA[kind])
+    return buffer.getvalue()
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -167,19 +170,12 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     ...     (Path(folder) / "empty.svg").read_text(encoding="utf-8").startswith("<?xml")
     True
     """
-    kind = prepare(path)
-    buffer = io.BytesIO()
-    with style(_look(figure)):
-        figure.savefig(buffer, format=kind, metadata=_METADATA[kind])
-    write_whole(path, buffer.getvalue(), name="plot")
+    write_whole(path, _drawn(figure, prepare(path)), name="plot")
 
 
 def inline_svg(figure: Figure) -> str:
     """The figure as an SVG element that a page holds, without the head of a file; the same bytes every time."""
-    buffer = io.StringIO()
-    with style(_look(figure)):
-        figure.savefig(buffer, format="svg", metadata=_METADATA["svg"])
-    text = buffer.getvalue()
+    text = _drawn(figure, "svg").decode("utf-8")
     return text[text.index("<svg") :]
 
 

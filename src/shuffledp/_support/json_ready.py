@@ -8,7 +8,7 @@ from typing import Any
 
 
 def json_ready(value: Any) -> Any:
-    """The same with infinity as the string "inf" and tuples as lists, at any depth.
+    """The same with infinity as the string "inf" and tuples and arrays as lists, at any depth.
 
     Examples
     --------
@@ -19,6 +19,8 @@ def json_ready(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
         return json_object(value)
+    if hasattr(value, "tolist"):  # an array
+        value = value.tolist()
     return [json_ready(item) for item in value] if isinstance(value, list | tuple) else value
 
 

@@ -95,8 +95,7 @@ def amplify(
     """
     subject = subject_of(mechanism)
     tol = check.tolerance(tol)
-    who: dict[str, Any] = {"dropouts": dropouts, "colluding": colluding, "participation": participation}
-    who["reports_per_user"] = reports_per_user
+    who = (dropouts, colluding, participation, reports_per_user)
     if arrays.is_several(n) or arrays.is_several(delta):
         if certify:
             raise ParameterError(
@@ -109,7 +108,7 @@ def amplify(
         return Guarantees.of(asked, answers(asked, delta=targets.reshape(-1), tol=tol), targets, tol)
     n = check.users(n)
     delta = delta_at(delta, n)
-    question = resolve(subject, bound, Crowd.of(n, **who))
+    question = resolve(subject, bound, Crowd.of(n, *who))
     if certify:
         from .certificate import certify as prove
 
@@ -156,13 +155,13 @@ def profile(
     tol = check.tolerance(tol)
     if side not in ("upper", "lower"):
         raise ParameterError(f"side must be 'upper' or 'lower', got {side!r}; choose one of them.")
-    who = {"dropouts": dropouts, "colluding": colluding, "participation": participation}
     sizes = arrays.users(n) if arrays.is_several(n) else np.array(check.users(n))
-    eps = _epsilons(epsilon)
+    eps = arrays.finite("epsilon", epsilon, "numbers >= 0")
     if sizes.ndim:
         sizes, eps = arrays.broadcast({"n": sizes, "epsilon": eps})
+    who = (dropouts, colluding, participation, reports_per_user)
     name = "constant-dataset-lower" if (bound, side) == ("auto", "lower") else bound
-    made = questions(subject, name, sizes.reshape(-1).tolist(), {**who, "reports_per_user": reports_per_user})
+    made = questions(subject, name, sizes.reshape(-1).tolist(), who)
     question = next(iter(made.values()))
     if side != question.bound.side:
         raise ParameterError(
@@ -179,15 +178,3 @@ def profile(
     if side == "upper":  # an upper bound may underflow, but upward
         out = np.where((value > -np.inf) & (out < 2.0**-1022), np.nextafter(out, 1.0), out)
     return out.reshape(eps.shape)
-
-
-def _epsilons(values: ArrayLike) -> NDArray[np.float64]:
-    """Finite numbers >= 0, as an array of the same shape."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.empty(0, dtype=object)
-    if array.dtype.kind not in "iuf" or not np.all(np.isfinite(array)) or np.any(array < 0):
-        shown = repr(values) if len(repr(values)) < 60 else repr(values)[:57] + "..."
-        raise ParameterError(f"epsilon must hold finite numbers >= 0, got {shown}; remove the others.")
-    return array.astype(np.float64)

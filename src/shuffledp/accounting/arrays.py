@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._support import validation as check
 from .._support.delta_rules import read
@@ -74,6 +74,17 @@ def _numbers(
         given = check.shown(found[bad].flat[0].item())
         raise ParameterError(f"{name} must hold {wanted}, got {given} among them; correct it.")
     return found
+
+
+def finite(name: str, values: ArrayLike, wanted: str, *, high: float = np.inf) -> NDArray[np.float64]:
+    """Finite numbers from 0 to ``high``, as an array of the same shape."""
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        found = np.empty(0, dtype=object)
+    if found.dtype.kind not in "iuf" or not np.all(np.isfinite(found) & (found >= 0.0) & (found <= high)):
+        raise ParameterError(f"{name} must hold finite {wanted}, got {check.shown(values, 60)}; remove the others.")
+    return found.astype(np.float64)
 
 
 def broadcast(named: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:

@@ -11,13 +11,12 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import read
-from .._support.figures import TEXT_WIDTH
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Table, Tabular, count_column, epsilon_column, number_column
 from .._support.text import visible
@@ -30,10 +29,7 @@ from .many import answers, questions
 from .resolve import MechanismLike, resolve, subject_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from .._support.canvas import Labels
+    from .._support.canvas import Figure, Placing
 
 _MOST_ROWS = 10_000
 
@@ -141,21 +137,15 @@ class BatchTable(Tabular):
         table = self.table()
         return f"{table.caption}\n{table.text()}"
 
-    def plot(
-        self,
-        *,
-        epsilon: float | None = None,
-        width: float = TEXT_WIDTH,
-        ax: Axes | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
+    def plot(self, *, epsilon: float | None = None, **where: Unpack[Placing]) -> Figure:
         """A figure: eps against the size, with the target ``epsilon`` if it is given (needs the extra ``plot``).
 
-        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        width : inches; ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of
+        the figure
         """
         from .drawing import draw_batches
 
-        return draw_batches(self, epsilon=epsilon, width=width, ax=ax, labels=labels)
+        return draw_batches(self, epsilon=epsilon, **where)
 
     @property
     def _delta_text(self) -> str:
@@ -174,7 +164,7 @@ class BatchTable(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        return dict(json_ready({k: v for k, v in vars(self).items() if k not in ("randomizer", "tol")}))
+        return json_object({k: v for k, v in vars(self).items() if k not in ("randomizer", "tol")})
 
 
 @by_name
@@ -216,23 +206,20 @@ def batch_table(
     rule, tol = read(delta), check.tolerance(tol)
     sizes = _sizes(n, minimum, maximum)
     deltas = tuple(rule.at(size) for size in sizes)
-    made = questions(subject, bound, sizes, {"dropouts": dropouts, "colluding": colluding})
+    made = questions(subject, bound, sizes, (dropouts, colluding))
     rows = [made[size].must_hold("make a table") for size in sizes]
-    asked = subject.mechanism
+    terms = ("mechanism", "description", "local_epsilon", "neighbors")
     return BatchTable(
         sizes=sizes,
         epsilons=tuple(answer.epsilon for answer in answers(rows, delta=deltas, tol=tol)),
         delta=deltas[0],
-        mechanism=asked.spec,
-        description=asked.description,
+        **{key: subject.facts[key] for key in terms},
         bound=rows[0].bound.name,
-        local_epsilon=subject.cap,
         dropouts=_number("dropouts", dropouts),
         colluding=_number("colluding", colluding),
-        neighbors=asked.neighbors,
         deltas=deltas,
         rule=rule.text,
-        randomizer=asked,
+        randomizer=subject.mechanism,
         tol=tol,
     )
 

@@ -19,6 +19,7 @@ from .._support.reading import as_written, mapping
 from ..errors import CertificationError
 from ..numerics.pair import ShuffledPair
 from ..numerics.poisson.one_count import RaisedCount
+from ..numerics.search import bisect
 from ..numerics.swap.pair import SwapPair
 
 if TYPE_CHECKING:
@@ -144,13 +145,9 @@ def _provable(members: Sequence[SwapPair], n: int, epsilon: float, delta: float,
             raise CertificationError(f"there is no finite eps at delta = {delta!r} to certify; raise n or delta.")
         low, high = high, min(high + stride * max(missing, 0.1 * tol * high), limit)
         stride *= 2.0
-    while low is not None and high - low > 0.1 * tol * high:
-        middle = 0.5 * (low + high)
-        if lacking(middle) > 0.0:
-            low = middle
-        else:
-            high = middle
-    return high
+    if low is None:
+        return high
+    return bisect(lambda eps: not lacking(eps) > 0.0, safe=high, unsafe=low, close=lambda eps: 0.1 * tol * eps)
 
 
 def _accuracy(pair: ShuffledPair, n: int, epsilon: float, tol: float) -> float:

@@ -6,13 +6,12 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
-from .._support.figures import TEXT_WIDTH
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
@@ -25,10 +24,7 @@ from .many import attempts
 from .resolve import MechanismLike, Resolved, Subject, resolve, subject_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from .._support.canvas import Labels
+    from .._support.canvas import Figure, Placing
 
 
 #: A mechanism, how many users run it, and delta.
@@ -188,22 +184,22 @@ class Comparison(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        plain: dict[str, Any] = json_ready(asdict(self))
-        best, lower = self.best, self.lower
-        return {**plain, "best": best.bound if best else None, "lower": lower.bound if lower else None}
+        ends = {"best": self.best, "lower": self.lower}
+        return json_object({**asdict(self), **{key: row.bound if row else None for key, row in ends.items()}})
 
     def to_json(self) -> str:
         """The same as one JSON object."""
         return json.dumps(self.to_dict(), indent=2)
 
-    def plot(self, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None) -> Figure:
+    def plot(self, **where: Unpack[Placing]) -> Figure:
         """A figure: a dot per bound and a line at the best lower bound (needs the extra ``plot``).
 
-        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        width : inches; ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of
+        the figure
         """
         from .drawing import draw_comparison
 
-        return draw_comparison(self, width=width, ax=ax, labels=labels)
+        return draw_comparison(self, **where)
 
 
 @by_name
@@ -255,12 +251,7 @@ def found_together(points: Sequence[Point], *, names: Sequence[str], tol: float)
             except (BoundNotApplicableError, ParameterError) as error:
                 found[k, name] = error
     answers = attempts(list(asked.values()), delta=[points[k][2] for k, _ in asked], tol=tol)
-    return found | dict(zip(asked, map(_named, asked.values(), answers), strict=True))
-
-
-def _named(question: Resolved, answer: Answer | ShuffleDPError) -> Answer | ShuffleDPError:
-    """With the name of the analysis, which is that of the bound where only one was asked."""
-    return answer._replace(bound=answer.bound or question.bound.name) if isinstance(answer, Answer) else answer
+    return found | dict(zip(asked, answers, strict=True))
 
 
 def compared(
@@ -289,11 +280,9 @@ def compared(
 def _terms(subject: Subject) -> dict[str, Any]:
     """The terms of a Comparison that the mechanism decides, with its local guarantee if there is one."""
     try:
-        return dict(subject.facts)
+        return subject.facts
     except BoundNotApplicableError:
-        asked = subject.mechanism
-        terms = {"mechanism": asked.spec, "description": asked.description, "neighbors": asked.neighbors}
-        return {**terms, "lower_scope": asked.law.lower_scope, "local_epsilon": None}
+        return {**subject.words, "local_epsilon": None}
 
 
 def _ranked(found: list[tuple[Bound, float]]) -> tuple[Row, ...]:

@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import TypedDict
+from typing import Any
 
 from .._support import validation as check
 from .._support.reading.numbers import as_written
@@ -30,15 +30,6 @@ from .guarantee import TRUST, TRUST_BUT, TRUST_COINS
 
 #: The most reports of one user in a batch.
 MOST_REPORTS = 10**6
-
-
-class Terms(TypedDict):
-    """The fields of a Guarantee that say who can be counted on."""
-
-    dropouts: int
-    colluding: int
-    participation: float
-    trust: str
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,6 @@ class Crowd:
     def of(
         cls,
         n: int,
-        *,
         dropouts: float | str = 0,
         colluding: float | str = 0,
         participation: float | str = 1.0,
@@ -93,11 +83,12 @@ class Crowd:
         """Whether all n users take part and are honest."""
         return self.honest == self.n and self.participation == 1.0
 
-    def terms(self) -> Terms:
-        """The fields of a Guarantee about the crowd."""
+    def terms(self) -> dict[str, Any]:
+        """The fields of a Guarantee that say who can be counted on: dropouts, colluding, participation and trust."""
         trust = TRUST if self.honest == self.n else TRUST_BUT
         trust += TRUST_COINS if self.participation < 1.0 else ""
-        return Terms(dropouts=self.dropouts, colluding=self.colluding, participation=self.participation, trust=trust)
+        away = {"dropouts": self.dropouts, "colluding": self.colluding}
+        return {**away, "participation": self.participation, "trust": trust}
 
 
 def reports(value: object) -> int:

@@ -1,31 +1,27 @@
-"""The figures of a comparison, of a sweep and of a table of batches."""
+"""The figures of a comparison, of a table of batches, of a trade-off function and of a curve from above and below."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .._support import figures
 from .._support import validation as check
-from .._support.canvas import Labels, canvas
-from .._support.figures import CURVE, LINES, TEXT_WIDTH, at_delta, users
-from .._support.numbers import round_down
+from .._support.canvas import Placing, canvas
+from .._support.figures import CURVE, SQUARE_WIDTH, TEXT_WIDTH, at_delta, users
+from .._support.numbers import round_down, round_up
 from .._support.ticks import logarithmic, name_rows, ticks_at
-from ..bounds import BOUNDS
 from ..errors import ParameterError
+from ..numerics.composition.gaussian import gaussian_tradeoff
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+    from .._support.canvas import Figure
     from .batches import BatchTable
-    from .comparison import Comparison, Row
-    from .sweeps import Sweep
-
-#: Curves of a sweep by default.
-MOST_CURVES = 6
+    from .comparison import Comparison
+    from .tradeoffs import TradeOff
+    from .two_sides import TwoSided
 
 # -- a comparison: one dot per bound --------------------------------------------------------------------------------
 
@@ -39,9 +35,7 @@ _DOTS: dict[str, dict[str, Any]] = {
 }
 
 
-def draw_comparison(
-    comparison: Comparison, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None
-) -> Figure:
+def draw_comparison(comparison: Comparison, **where: Unpack[Placing]) -> Figure:
     """A dot per bound, tightest on top, and a line at the best lower bound; an infinite eps is written, not drawn.
 
     Examples
@@ -55,6 +49,7 @@ def draw_comparison(
     if not rows:
         raise ParameterError("comparison must have a row to draw, got none; choose bounds that apply.")
     finite = [row.epsilon for row in rows if math.isfinite(row.epsilon)]
+    width = where.get("width", TEXT_WIDTH)
     columns = 3 if figures.is_wide(width) else 1
     title = f"ε of {users(comparison.n)} running {comparison.mechanism} {at_delta(comparison.delta)}"
     title += f", {comparison.neighbors}"
@@ -62,7 +57,7 @@ def draw_comparison(
     around = figures.wrapped(title, width).count("\n") + math.ceil(entries / columns)
     # title, legend and axis label need their height even with few rows
     height = 0.165 * len(rows) + max(0.95, 0.75 + 0.165 * around)
-    with canvas(title, width, height, ax=ax, labels=labels) as page:
+    with canvas(title, height=height, **where) as page:
         axes = page.axes
         for kind, look in _DOTS.items():
             held = [(row.epsilon, y) for y, row in enumerate(rows) if row.kind == kind and math.isfinite(row.epsilon)]
@@ -73,129 +68,14 @@ def draw_comparison(
         if finite and min(finite) > 0.0 and max(finite) > 10.0 * min(finite):
             logarithmic(axes, "x", min(finite), max(finite))
         name_rows(axes, page.said([row.bound for row in rows]), [row.shown for row in rows])
-        axes.set_xlabel("central ε (smaller is better)")
-        page.legend(*axes.get_legend_handles_labels())
+        page.explain("central ε (smaller is better)")
     return page.figure
-
-
-# -- a sweep: one curve per bound -----------------------------------------------------------------------------------
-
-#: How "auto" is drawn, unlike all bounds.
-_AUTO: dict[str, Any] = {"color": "#000000", "linestyle": "-", "marker": "*"}
-VARIABLES = {"eps0": "local budget ε₀", "n": "number of users n", "delta": "δ"}
-#: What is drawn: its words in the title, on the axis, and which way is better.
-QUANTITIES = {
-    "epsilon": ("ε", "central ε", "smaller"),
-    "ratio": ("Amplification", "amplification ε₀/ε", "larger"),
-}
-
-
-def draw_sweep(
-    sweep: Sweep,
-    *,
-    quantity: str = "epsilon",
-    most: int = MOST_CURVES,
-    width: float = TEXT_WIDTH,
-    ax: Axes | None = None,
-    labels: Labels | None = None,
-) -> Figure:
-    """A curve per bound: eps, or the ratio of the local budget to it, against the swept variable.
-
-    Of more than ``most`` bounds the largest lower bound, the local budget and the tightest sound bounds are drawn, and
-    the legend says how many are left out.  A bound looks the same in every figure.  Formulas that are not bounds
-    have hollow markers and say so in the legend; values that are absent, infinite or (on the logarithmic axis) zero
-    leave a gap.
-
-    Examples
-    --------
-    >>> import shuffledp as sdp
-    >>> s = sdp.sweep("grr:d=4", eps0=[0.5, 1.0, 2.0], n=1000, delta=1e-6, bounds=["blanket", "general"])
-    >>> len(draw_sweep(s, quantity="ratio").axes[0].lines)
-    2
-    """
-    check.one_of("quantity", quantity, QUANTITIES)
-    most = check.whole("most", most, low=1, high=1000, hint="it is the number of curves to draw")
-    if not sweep.bounds:
-        raise ParameterError("sweep must have a curve to draw, got none; choose bounds that apply.")
-    word, axis, better = QUANTITIES[quantity]
-    chosen = drawn_bounds(sweep, most)
-    left_out = len(sweep.bounds) - len(chosen)
-    wide, lines = figures.is_wide(width), len(chosen) + bool(left_out)
-    height = max(3.0, 0.6 + 0.18 * lines) if wide else 2.5 + 0.17 * lines
-    with canvas(_sweep_title(sweep, word), width, height, ax=ax, labels=labels) as page:
-        axes = page.axes
-        step = max(1, len(sweep.values) // 8)
-        drawn: list[float] = []
-        for i, name in enumerate(chosen):
-            values = sweep.epsilon(name) if quantity == "epsilon" else sweep.ratio(name)
-            shown = np.ma.masked_where((values.data <= 0.0) | np.isinf(values.data), values)
-            drawn.extend(shown.compressed())
-            # staggered markers keep coinciding curves visible
-            axes.plot(sweep.values, shown, markevery=(i % step, step), **look_of(sweep.row(name)))
-        if drawn:
-            logarithmic(axes, "y", min(drawn), max(drawn))
-        if sweep.variable != "eps0":
-            logarithmic(axes, "x", min(sweep.values), max(sweep.values))
-        room = page.width - (2.4 if wide and ax is None else 0.0)  # beside the legend
-        ticks_at(axes, sweep.values, room, logarithmic=sweep.variable != "eps0")
-        axes.set_xlabel(VARIABLES[sweep.variable])
-        axes.set_ylabel(f"{axis} ({better} is better)" if wide else axis)
-        handles, texts = axes.get_legend_handles_labels()
-        if quantity == "epsilon":  # in the order in which the curves end
-            handles, texts = handles[::-1], texts[::-1]
-        page.legend(handles, texts, beside=wide, left_out=left_out)
-    return page.figure
-
-
-def drawn_bounds(sweep: Sweep, most: int) -> list[str]:
-    """At most ``most`` bounds, in the order of ``sweep.bounds``.
-
-    First the tightest sound upper bound, the largest lower bound and the local budget; then further sound upper
-    bounds, tightest first (by their places at all values), lower bounds, and formulas that are not bounds.
-    """
-    places = dict.fromkeys(sweep.bounds, 0)
-    for point in sweep.points:
-        order = [row.bound for row in point.rows]
-        for name in places:
-            places[name] += order.index(name) if name in order else len(BOUNDS)
-    ranked = sorted(places, key=places.__getitem__)
-    upper = [name for name in ranked if sweep.row(name).kind == "upper"]
-    lower = [name for name in reversed(ranked) if sweep.row(name).kind == "lower"]
-    local = [name for name in upper if name == "local"]
-    wanted = dict.fromkeys([*upper[:1], *lower[:1], *local, *upper, *lower, *ranked])
-    kept = set(list(wanted)[:most])
-    return [name for name in sweep.bounds if name in kept]
-
-
-def _sweep_title(sweep: Sweep, word: str) -> str:
-    first = sweep.points[0]
-    of = f" of {users(first.n)}" if sweep.variable != "n" else " of shuffled users"
-    same = all(point.delta == first.delta for point in sweep.points)
-    at = f" {at_delta(sweep.rule or first.delta)}" if sweep.rule or same else ""
-    return f"{word}{of} running {sweep.mechanism}{at}, {first.neighbors}"
-
-
-def look_of(row: Row) -> dict[str, Any]:
-    """How a bound is drawn, the same in every figure."""
-    look = _AUTO if row.bound == "auto" else LINES[list(BOUNDS).index(row.bound) % len(LINES)]
-    if row.kind == "upper":
-        return {**look, "label": row.bound}
-    # hollow: not a bound; wide: a lower bound, which stays visible under an upper one that meets it
-    special = {"linewidth": 3.0, "markersize": 6.0} if row.sound else {"markerfacecolor": "white"}
-    return {**look, **special, "label": f"{row.bound} ({row.kind})"}
 
 
 # -- batches: eps against the size ----------------------------------------------------------------------------------
 
 
-def draw_batches(
-    table: BatchTable,
-    *,
-    epsilon: float | None = None,
-    width: float = TEXT_WIDTH,
-    ax: Axes | None = None,
-    labels: Labels | None = None,
-) -> Figure:
+def draw_batches(table: BatchTable, *, epsilon: float | None = None, **where: Unpack[Placing]) -> Figure:
     """eps against the size of the batch, and the target with the smallest batch that meets it.
 
     A size without a finite eps leaves a gap.
@@ -207,16 +87,15 @@ def draw_batches(
     >>> [line.get_label() for line in draw_batches(table, epsilon=0.5).axes[0].lines]
     ['ε of the batch', 'target ε = 0.5', 'release from 224 users on']
     """
-    target = None
-    if epsilon is not None:
-        target = check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True)
+    target = None if epsilon is None else check.inside("epsilon", epsilon)
     title = f"ε of a batch running {table.mechanism} {at_delta(table.rule or table.delta)}, {table.neighbors}"
-    with canvas(title, width, 3.0 if figures.is_wide(width) else 3.3, ax=ax, labels=labels) as page:
+    with canvas(title, **where) as page:
         axes = page.axes
         eps = np.ma.masked_less_equal(np.ma.masked_invalid(table.epsilons), 0.0)
         axes.plot(table.sizes, eps, **CURVE, label="ε of the batch")
-        seen = [*eps.compressed(), *([] if target is None else [target])]
+        seen = eps.compressed().tolist()
         if target is not None:
+            seen.append(target)
             axes.axhline(target, color="#000000", linestyle=(0, (5, 1.5)), label=f"target ε = {round_down(target)}")
             least = table.release_from(target)
             if least is not None:
@@ -226,7 +105,68 @@ def draw_batches(
             logarithmic(axes, "y", min(seen), max(seen))
         logarithmic(axes, "x", min(table.sizes), max(table.sizes))
         ticks_at(axes, table.sizes, page.width, logarithmic=True)
-        axes.set_xlabel("users in the batch n")
-        axes.set_ylabel("central ε (smaller is better)")
-        page.legend(*axes.get_legend_handles_labels())
+        page.explain("users in the batch n", "central ε (smaller is better)")
+    return page.figure
+
+
+# -- what is guaranteed, and what an attack reaches -----------------------------------------------------------------
+
+_GUARANTEED: dict[str, Any] = {"color": "#0072B2", "linestyle": "-"}
+_ATTACK: dict[str, Any] = {"color": "#D55E00", "linestyle": (0, (5, 1.5))}
+_GAUSSIAN: dict[str, Any] = {"color": "#009E73", "linestyle": (0, (1, 1))}
+_NOTHING: dict[str, Any] = {"color": "#000000", "linewidth": 0.8, "zorder": 0.9}
+
+
+def draw_tradeoff(tradeoff: TradeOff, **where: Unpack[Placing]) -> Figure:
+    """beta against alpha: guaranteed, of an attack, of Gaussian DP with the mu of the guarantee, and of a blind guess.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> figure = draw_tradeoff(sdp.tradeoff("grr:eps0=3,d=4", n=100))
+    >>> [line.get_label() for line in figure.axes[0].lines]
+    ['no information', 'guaranteed', 'Gaussian DP, μ = 0.723', 'an attack']
+    """
+    alpha = np.concatenate([np.linspace(0.0, 0.1, 101), np.linspace(0.1, 1.0, 181)[1:]])
+    title = f"Errors of a test: {tradeoff.subject}, {tradeoff.neighbors}"
+    square: Placing = {"width": SQUARE_WIDTH, **where}
+    with canvas(title, height=(3.4, 3.8), **square) as page:
+        axes = page.axes
+        axes.plot([0.0, 1.0], [1.0, 0.0], label="no information", **_NOTHING)
+        axes.plot(alpha, tradeoff(alpha), label="guaranteed", **_GUARANTEED)
+        if math.isfinite(tradeoff.mu):
+            name = f"Gaussian DP, μ = {round_up(tradeoff.mu, 4)}"
+            axes.plot(alpha, gaussian_tradeoff(tradeoff.mu, alpha), label=name, **_GAUSSIAN)
+        attack = tradeoff.attack(alpha)
+        if attack is not None:
+            axes.plot(alpha, attack, label="an attack", **_ATTACK)
+        axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
+        page.explain("false-positive rate \N{GREEK SMALL LETTER ALPHA}", "false-negative rate β", beside=page.wide)
+    return page.figure
+
+
+def draw_two_sides(curve: TwoSided, **where: Unpack[Placing]) -> Figure:
+    """Renyi divergences, or delta of eps, from above and from below; what is 0 or infinite leaves a gap.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> figure = draw_two_sides(sdp.renyi("grr:eps0=3,d=4", n=100, orders=[1.5, 2.0, 4.0, 8.0]))
+    >>> [line.get_label() for line in figure.axes[0].lines]
+    ['at most', 'at least']
+    """
+    words, (at, upper, lower) = curve._words, curve._curve
+    sides = {"at most": (upper, _GUARANTEED), "at least": (lower, _ATTACK)}
+    with canvas(f"{words.title}: {curve.subject}, {curve.neighbors}", **where) as page:
+        axes, x, drawn = page.axes, at.reshape(-1), list[float]()
+        for name, (values, look) in sides.items():
+            if values is not None:
+                shown = np.ma.masked_less_equal(np.ma.masked_invalid(values), 0.0)
+                drawn.extend(shown.compressed())
+                axes.plot(x, shown.reshape(-1), label=name, **look)
+        if drawn:
+            logarithmic(axes, "y", min(drawn), max(drawn))
+        if words.along == "orders":
+            logarithmic(axes, "x", float(x.min()), float(x.max()))
+        page.explain(words.x, words.y)
     return page.figure

@@ -8,7 +8,7 @@ datasets per kind of round, which no analysis can go below.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,25 +38,63 @@ _TOL = 1e-4
 
 @dataclass(frozen=True)
 class Part:
-    """Rounds of one kind: their profile, how often it is paid, and what else is known of them.
+    """Rounds of one kind: their profile, how often it is paid, and where it is known without that, their mu.
 
-    Attributes
-    ----------
-    kind, count : the profile from above, and how often it is paid
-    mu : of Gaussian DP, where it is known without its profile
-    fixed : finds the fixed pair, which is used ``count`` times; None where none is known
-    lower_at : lower values of log delta of one use, by any dataset; None where they come from the fixed pair
-    spread : finds V/n of one use, the square of its mu to leading order; None where it is not known
-    blanket : finds the same number of the privacy blanket
+    Nothing else is known of them here; :class:`Round` knows more.
     """
 
     kind: Kind
     count: int
     mu: float | None = None
-    fixed: Callable[[], Fixed | None] = lambda: None
-    lower_at: Callable[[FloatArray], FloatArray] | None = None
-    spread: Callable[[], float | None] = lambda: None
-    blanket: Callable[[], float | None] = lambda: None
+
+    def fixed(self) -> Fixed | None:
+        """The fixed pair of datasets, which is used ``count`` times; None where none is known."""
+        return None
+
+    def lower_at(self, eps: FloatArray) -> FloatArray | None:
+        """Lower values of log delta of one use, by any dataset; None where they come from the fixed pair."""
+        return None
+
+    def spread(self) -> float | None:
+        """V/n of one use, the square of its mu to leading order; None where it is not known."""
+        return None
+
+    def blanket(self) -> float | None:
+        """The same number of the privacy blanket."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round(Part):
+    """Shuffled rounds of one kind, by the question about one of them."""
+
+    question: Resolved
+
+    def fixed(self) -> Fixed | None:
+        """The most telling of the known datasets."""
+        pairs = dataset_pairs(self.question, _FEW)
+        return Fixed(most_telling(pairs, self.question.n), self.question.n, self.count) if pairs else None
+
+    def lower_at(self, eps: FloatArray) -> FloatArray | None:
+        """By the datasets of the lower bound."""
+        try:
+            datasets = self.question.datasets
+        except BoundNotApplicableError:
+            return None
+        return datasets.log_delta(eps, n=self.question.n, tol=_TOL, side="lower")
+
+    def spread(self) -> float | None:
+        """Of the datasets."""
+        return _per_user(dataset_pairs(self.question, _MANY), self.question.n)
+
+    def blanket(self) -> float | None:
+        """Of the blanket, thinned as the batch is."""
+        try:
+            pairs = self.question.mechanism.law.blanket_pairs(_MANY)
+        except ShuffleDPError:
+            return None
+        chance = self.question.crowd.participation
+        return _per_user(pairs and [pair.thinned(chance) for pair in pairs], self.question.n)
 
 
 @dataclass(frozen=True)
@@ -77,10 +115,6 @@ class Evidence:
     def limit(self) -> float:
         """The eps from which delta is 0: the sum of the local guarantees."""
         return sequential.pure_epsilon(self._kinds, self._counts)
-
-    @property
-    def _once(self) -> bool:
-        return sum(self._counts) == 1
 
     # -- from above ---------------------------------------------------------------------------------------------
 
@@ -157,7 +191,7 @@ class Evidence:
             one = part.fixed()
             if one is None:
                 return None
-            found.append(one._replace(times=part.count))
+            found.append(one)
         return found
 
     @cached_property
@@ -165,17 +199,15 @@ class Evidence:
         """The fixed pairs in one direction and in the other."""
         if self.fixed is None:
             return None
-        ways = [self.fixed] if self._symmetric else [self.fixed, [one.swapped() for one in self.fixed]]
+        symmetric = all(one.pair.symmetric for one in self.fixed)
+        ways = [self.fixed] if symmetric else [self.fixed, [one.swapped() for one in self.fixed]]
         return [Below(way) for way in ways]
-
-    @property
-    def _symmetric(self) -> bool:
-        return self.fixed is not None and all(one.pair.symmetric for one in self.fixed)
 
     def lower_at(self, eps: FloatArray) -> FloatArray | None:
         """Lower values of log delta; None where nothing is known."""
-        if self._once and len(self.parts) == 1 and self.parts[0].lower_at is not None:
-            return np.minimum(self.parts[0].lower_at(eps), 0.0)
+        known = self.parts[0].lower_at(eps) if [part.count for part in self.parts] == [1] else None
+        if known is not None:
+            return np.minimum(known, 0.0)
         if self._below is None:
             return None
         return np.asarray(np.max([way.log_deltas(eps) for way in self._below], axis=0))
@@ -229,48 +261,10 @@ def evidence_of(question: Resolved) -> Evidence:
     question.must_hold("give a trade-off function")
     reports = question.crowd.reports_per_user
     if reports == 1:
-        return Evidence([part_of(question, 1)])
+        return Evidence([Round(kind_of(question), 1, question=question)])
     must_be_separate(question.crowd)
     one = resolve(question.left, question.bound.name, Crowd(question.n, participation=question.crowd.participation))
     return Evidence([Part(kind_of(one), reports)])
-
-
-def part_of(question: Resolved, count: int, kind: Kind | None = None) -> Part:
-    """One kind of round, by its question, used ``count`` times; ``kind`` is its profile, if that was made before."""
-
-    def fixed() -> Fixed | None:
-        pairs = dataset_pairs(question, _FEW)
-        return Fixed(most_telling(pairs, question.n), question.n, 1) if pairs else None
-
-    def lower_at(eps: FloatArray) -> FloatArray:
-        return question.datasets.log_delta(eps, n=question.n, tol=_TOL, side="lower")
-
-    def spread() -> float | None:
-        return _per_user(dataset_pairs(question, _MANY), question.n)
-
-    def blanket() -> float | None:
-        try:
-            pairs = question.mechanism.law.blanket_pairs(_MANY)
-        except ShuffleDPError:
-            return None
-        chance = question.crowd.participation
-        return _per_user(pairs and [pair.thinned(chance) for pair in pairs], question.n)
-
-    return Part(
-        kind_of(question) if kind is None else kind,
-        count,
-        fixed=fixed,
-        lower_at=lower_at if _has_datasets(question) else None,
-        spread=spread,
-        blanket=blanket,
-    )
-
-
-def _has_datasets(question: Resolved) -> bool:
-    try:
-        return question.datasets is not None
-    except BoundNotApplicableError:
-        return False
 
 
 def dataset_pairs(question: Resolved, most: int) -> Sequence[ShuffledPair] | None:

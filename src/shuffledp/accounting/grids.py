@@ -101,8 +101,10 @@ def _places(label: str, mechanism: Any, axes: dict[str, list[Any]]) -> list[Plac
         for n, delta in itertools.product(axes["n"], axes["delta"]):
             rule = delta.strip() if isinstance(delta, str) else None
             found.append(Place(label, parameters, subject, n, read(delta).at(n), rule))
-    called = label or _called(mechanism, [place.subject.mechanism.spec for place in found])
-    return [place._replace(mechanism=called) for place in found]
+    if not label:  # a spec is called by itself, anything else by what its specs share
+        specs = [place.subject.mechanism.spec for place in found]
+        label = canonical(mechanism) if isinstance(mechanism, str) else common(specs)
+    return [place._replace(mechanism=label) for place in found]
 
 
 def _asked(mechanisms: Any) -> list[tuple[str, Any]]:
@@ -119,11 +121,6 @@ def _asked(mechanisms: Any) -> list[tuple[str, Any]]:
     if not found:
         raise ParameterError("mechanisms must name at least one, got none; write ['grr:d=16', 'subset:d=16'].")
     return found
-
-
-def _called(mechanism: Any, specs: Sequence[str]) -> str:
-    """A spec is called by itself, anything else by what its specs share."""
-    return canonical(mechanism) if isinstance(mechanism, str) else common(specs)
 
 
 def common(specs: Sequence[str]) -> str:

@@ -9,13 +9,13 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
 from ..errors import ParameterError
-from .with_outputs import About, WithOutputs
+from .outputs import About, WithOutputs
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -93,14 +93,12 @@ class Guarantee(WithOutputs, Renamed):
     find_lower: Callable[[], float | None] = field(repr=False, compare=False)
 
     def _about(self) -> About:
-        from .outputs import about
-
         if self.question is None:
             raise ParameterError(
                 "a guarantee must come from amplify in this process to give further outputs, got a copy; ask "
                 "shuffledp.tradeoff or shuffledp.renyi."
             )
-        return about(self.question)
+        return self.question._about()
 
     @cached_property
     def lower(self) -> float | None:
@@ -169,7 +167,7 @@ class Guarantee(WithOutputs, Renamed):
         plain: dict[str, Any] = {"epsilon": self.epsilon, "lower": self.lower}
         plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("find_lower", "question")}
         plain["certificate"] = self.certificate.to_dict() if self.certificate else None
-        return dict(json_ready(plain))
+        return json_object(plain)
 
     def _repr_html_(self) -> str:
         """A small table for notebooks."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, count_column, number_column
 from .._support.text import visible
@@ -93,7 +93,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
             "epsilon": [a.epsilon for a in answers],
             "delta": delta,
             "n": [q.crowd.n for q in asked],
-            "bound": [a.bound or q.bound.name for a, q in zip(answers, asked, strict=True)],
+            "bound": [a.bound for a in answers],
             "evaluated": [a.evaluated for a in answers],
             "members": [a.members for a in answers],
             "dropouts": [q.crowd.dropouts for q in asked],
@@ -224,10 +224,8 @@ reports_per_user : as in a Guarantee; the same for all entries.
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf", an unknown lower bound as null."""
-        plain = {"epsilon": self.epsilon, "lower": self._known_lower.tolist()}
-        plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _BEHIND}
-        plain |= {name: plain[name].tolist() for name in _ARRAYS}
-        return dict(json_ready({"shape": self.shape, **plain}))
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _BEHIND}
+        return json_object({"shape": self.shape, "epsilon": self.epsilon, "lower": self._known_lower, **plain})
 
 
 def _lower_bounds(

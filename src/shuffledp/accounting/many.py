@@ -21,20 +21,20 @@ T = TypeVar("T")
 _FAMILY, _DATASETS = attrgetter("family"), attrgetter("datasets")
 
 
-def questions(subject: Subject, bound: str, sizes: Iterable[int], crowd: dict[str, Any]) -> dict[int, Resolved]:
-    """One resolved question for every different size; ``crowd`` are the other arguments of :meth:`Crowd.of`.
+def questions(subject: Subject, bound: str, sizes: Iterable[int], crowd: Sequence[Any] = ()) -> dict[int, Resolved]:
+    """One resolved question for every different size; ``crowd`` are the further arguments of :meth:`Crowd.of`.
 
     Examples
     --------
     >>> from .resolve import subject_of
-    >>> made = questions(subject_of("general:eps0=1"), "auto", [100, 1000, 100], {"dropouts": 0.1})
+    >>> made = questions(subject_of("general:eps0=1"), "auto", [100, 1000, 100], [0.1])
     >>> [(n, question.n) for n, question in made.items()]
     [(100, 90), (1000, 900)]
     """
     made: dict[int, Resolved] = {}
     first: dict[int, Resolved] = {}  # what the honest users run -> the first question about it
     for n in dict.fromkeys(sizes):
-        question = made[n] = resolve(subject, bound, Crowd.of(n, **crowd))
+        question = made[n] = resolve(subject, bound, Crowd.of(n, *crowd))
         question.share(first.setdefault(id(question.left), question))
     return made
 
@@ -45,7 +45,7 @@ def answers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, t
     Examples
     --------
     >>> from .resolve import subject_of
-    >>> made = questions(subject_of("grr:eps0=2,d=64"), "auto", [1000, 10_000], {})
+    >>> made = questions(subject_of("grr:eps0=2,d=64"), "auto", [1000, 10_000])
     >>> [round(answer.epsilon, 3) for answer in answers(list(made.values()), delta=[1e-6, 1e-6], tol=1e-4)]
     [0.125, 0.036]
     """

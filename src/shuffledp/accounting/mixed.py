@@ -17,7 +17,7 @@ import numpy as np
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, count_column, epsilon_column
 from .._support.text import visible
@@ -26,11 +26,10 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import of_matrix
 from ..numerics.family import epsilons
-from .amplification import amplify
 from .crowd import Crowd
 from .guarantee import SAME, absent, at_most
 from .mixed_bounds import blanket_candidates, comparable, swap_candidates
-from .resolve import MechanismLike, as_mechanism
+from .resolve import MechanismLike, as_mechanism, resolve
 
 OF_ITS_CLASS = "all users of a class run its mechanism"
 PUBLIC = "; the budget of every user is public and does not depend on its value"
@@ -121,7 +120,7 @@ class MixedGuarantee(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        return dict(json_ready(asdict(self)))
+        return json_object(asdict(self))
 
 
 @by_name
@@ -179,8 +178,12 @@ def amplify_mixed(
     for mechanism, size in members:
         sizes[mechanism] = sizes.get(mechanism, 0) + size
     one = _mixture(sizes, n) if hidden else _all_messages(sizes, crowd)
-    if one is not None:
-        return _as_one(*one, members, crowd, delta, tol, hidden)
+    if one is not None:  # what all classes send is what so many users of one mechanism send
+        mechanism, users = one
+        left = crowd if users == n else Crowd(users, participation=crowd.participation)
+        answer = resolve(mechanism, "auto", left).guarantee(delta=delta, tol=tol)
+        each = {m: (min(answer.epsilon, m.local_epsilon), answer.bound) for m in sizes}
+        return _stated(each, answer.bound, members, crowd, delta, hidden)
     strange = [m.spec for m in sizes if not comparable(m)]
     if strange:
         raise BoundNotApplicableError(
@@ -188,41 +191,23 @@ def amplify_mixed(
             "mechanism with several budgets, such as grr with the same d, or matrices, or amplify each on its own."
         )
     found = _smallest(sizes, crowd, delta, tol)
-    rows = tuple(ClassGuarantee(m.spec, m.description, size, found[m][0], m.local_epsilon) for m, size in members)
-    terms = crowd.terms()
-    terms["trust"] = terms["trust"].replace(SAME, OF_ITS_CLASS) + PUBLIC
-    worst, bound = max(found.values())
-    return MixedGuarantee(worst, delta, n, rows, **terms, bound=bound)
+    return _stated(found, max(found.values())[1], members, crowd, delta, hidden)
 
 
-def _as_one(
-    mechanism: Mechanism,
-    users: int,
+def _stated(
+    found: dict[Mechanism, tuple[float, str]],
+    bound: str,
     members: list[tuple[Mechanism, int]],
     crowd: Crowd,
     delta: float,
-    tol: float,
     hidden: bool,
 ) -> MixedGuarantee:
-    """The guarantee of all classes, where what they send is what ``users`` of one mechanism send."""
-    away = Crowd(users) if users < crowd.n else crowd
-    g = amplify(
-        mechanism,
-        n=users,
-        delta=delta,
-        tol=tol,
-        dropouts=away.dropouts,
-        colluding=away.colluding,
-        participation=crowd.participation,
-    )
-    rows = tuple(
-        ClassGuarantee(m.spec, m.description, size, min(g.epsilon, m.local_epsilon), m.local_epsilon)
-        for m, size in members
-    )
+    """The guarantee of all classes by the eps of each; ``bound`` gave the largest."""
+    rows = tuple(ClassGuarantee(m.spec, m.description, size, found[m][0], m.local_epsilon) for m, size in members)
     terms = crowd.terms()
     terms["trust"] = terms["trust"].replace(SAME, OF_ITS_CLASS) + (DRAWN if hidden else PUBLIC)
     worst = max(row.epsilon for row in rows)
-    return MixedGuarantee(worst, delta, crowd.n, rows, **terms, bound=g.bound, hidden=hidden)
+    return MixedGuarantee(worst, delta, crowd.n, rows, **terms, bound=bound, hidden=hidden)
 
 
 def _all_messages(sizes: dict[Mechanism, int], crowd: Crowd) -> tuple[Mechanism, int] | None:

@@ -8,7 +8,7 @@ calibration, programmes and the accountant all ask it.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest
 from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
 from ..numerics.profile import profile
 from .crowd import Crowd
-from .guarantee import Guarantee, told
+from .guarantee import Guarantee, absent, count_of, told
+from .outputs import About, WithOutputs
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -39,16 +40,6 @@ _UNLISTED = "looser, because nothing states what the other users may hold (see d
 #: The most specs whose subjects are kept.
 _MOST_KEPT = 64
 _kept: dict[str, Subject] = {}
-
-
-class Facts(TypedDict):
-    """The fields of a Guarantee that the mechanism alone decides."""
-
-    mechanism: str
-    description: str
-    local_epsilon: float
-    neighbors: str
-    lower_scope: str
 
 
 class Subject:
@@ -111,16 +102,16 @@ class Subject:
         return self.mechanism.law.left_out
 
     @cached_property
-    def facts(self) -> Facts:
-        """What a Guarantee says of the mechanism."""
+    def facts(self) -> dict[str, Any]:
+        """The fields of a Guarantee that the mechanism alone decides."""
+        return {**self.words, "local_epsilon": self.cap}
+
+    @cached_property
+    def words(self) -> dict[str, Any]:
+        """Those of them that need no local guarantee."""
         asked = self.mechanism
-        return Facts(
-            mechanism=asked.spec,
-            description=asked.description,
-            local_epsilon=asked.local_epsilon,
-            neighbors=asked.neighbors,
-            lower_scope=asked.law.lower_scope,
-        )
+        said = {"mechanism": asked.spec, "description": asked.description, "neighbors": asked.neighbors}
+        return {**said, "lower_scope": asked.law.lower_scope}
 
     def left_of(self, crowd: Crowd) -> Subject:
         """The mechanism as the honest users of a crowd run it, without the messages of the missing."""
@@ -132,8 +123,8 @@ class Subject:
         return self if left is self.mechanism else Subject(left)
 
 
-class Resolved:
-    """A mechanism, a bound and a crowd, ready to be asked for eps or delta.
+class Resolved(WithOutputs):
+    """A mechanism, a bound and a crowd, ready to be asked for eps, delta or whole functions.
 
     Attributes
     ----------
@@ -206,6 +197,18 @@ class Resolved:
 
         return evidence_of(self)
 
+    def _about(self) -> About:
+        crowd = self.must_hold("give a trade-off function").crowd
+        each = f", {crowd.reports_per_user:,} reports each" if crowd.reports_per_user > 1 else ""
+        away = absent(crowd.n, crowd.dropouts, crowd.colluding, crowd.participation)
+        return About(
+            subject=f"{count_of(crowd.n)} of {self.asked.mechanism.spec}{each}{away}",
+            n=self.n,
+            neighbors=self.asked.mechanism.neighbors,
+            trust=crowd.terms()["trust"],
+            find=partial(getattr, self, "evidence"),
+        )
+
     def epsilon(self, *, delta: float, tol: float) -> Answer:
         """eps at delta by the bound; an upper bound is at most the local guarantee."""
         if not self.by_family:
@@ -214,7 +217,8 @@ class Resolved:
         return self.capped(self.family.epsilon(n=self.n, delta=delta, tol=tol, side=self.bound.side), delta)
 
     def capped(self, answer: Answer, delta: float) -> Answer:
-        """An answer at delta, with its note; an upper bound is at most the local guarantee."""
+        """An answer at delta, with the name of its bound and its note; an upper one is at most the local guarantee."""
+        answer = answer._replace(bound=answer.bound or self.bound.name)
         if self.bound.side == "lower":
             return answer
         return answer._replace(epsilon=min(answer.epsilon, self.cap), note=self._note(delta) or answer.note)
@@ -282,7 +286,7 @@ class Resolved:
             find_lower=lower if known else partial(told, None),
             delta=delta,
             n=self.crowd.n,
-            bound=answer.bound or self.bound.name,
+            bound=answer.bound,
             evaluated=answer.evaluated,
             members=answer.members,
             note=answer.note,
@@ -297,16 +301,11 @@ class Resolved:
             "sound": self.bound.sound,
             "kind": self.bound.side,
             "reports_per_user": self.crowd.reports_per_user,
-            **(self._facts_of_several if self._several else self.asked.facts),
+            **self.asked.facts,
+            **({"local_epsilon": _of_reports(self.asked.cap, self.crowd)} if self._several else {}),
             **self.crowd.terms(),
             "trust": self.crowd.terms()["trust"] + self.asked.mechanism._trust,
         }
-
-    @property
-    def _facts_of_several(self) -> Facts:
-        """What the mechanism decides, with the local guarantee of all reports of a user."""
-        facts = self.asked.facts
-        return {**facts, "local_epsilon": _of_reports(facts["local_epsilon"], self.crowd)}
 
     def must_hold(self, purpose: str) -> Resolved:
         """Itself if the bound is a guarantee; otherwise refuse it for this ``purpose`` (words after "to")."""

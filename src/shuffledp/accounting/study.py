@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .._support import validation as check
-from .._support.figures import TEXT_WIDTH
-from .._support.json_ready import json_ready
-from .._support.numbers import round_down, round_up
+from .._support.json_ready import json_object
+from .._support.numbers import round_up
 from .._support.tables import Column, Table, Tabular, count_column, number_column
 from .._support.text import visible
 from ..bounds import bound_of, unalias
 from ..errors import ParameterError
 from .comparison import Comparison, Row
 from .grids import is_sequence
+from .sweeps import Sweep, Value, axis_column, named, sweep_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from .._support.canvas import Labels
-    from .sweeps import Sweep
+    from .._support.canvas import Figure, Placing
 
 #: Curves of a figure by default.
 MOST_CURVES = 12
@@ -32,7 +28,6 @@ MOST_CURVES = 12
 _LISTED = 8
 #: Characters of a title in one line.
 _LINE = 150
-Value = float | str
 
 
 @dataclass(frozen=True)
@@ -180,33 +175,13 @@ class Study(Tabular):
 
     def to_sweep(self) -> Sweep:
         """The curves of one mechanism along eps0, n or delta, where nothing else varies but the bound."""
-        from .sweeps import Sweep
-
         several = [name for name in self.varying if name != "bound"]
         if len(several) != 1 or several[0] not in ("eps0", "n", "delta"):
             raise ParameterError(
                 f"a sweep must vary one of eps0, n and delta, got {' and '.join(several) or 'none of them'}; select "
                 "one value of all others."
             )
-        rules = {point.rule for point in self.points}
-        delta = [point.comparison.delta for point in self.points]
-        values = delta if several[0] == "delta" else [float(p.value(several[0])) for p in self.points]
-        if several[0] == "n":
-            values = [point.comparison.n for point in self.points]
-        return Sweep(
-            mechanism=self.points[0].mechanism,
-            variable=several[0],
-            values=tuple(values),
-            points=tuple(self._of_bounds(point.comparison) for point in self.points),
-            rule=rules.pop() if len(rules) == 1 else None,
-        )
-
-    def _of_bounds(self, comparison: Comparison) -> Comparison:
-        """A comparison without the bounds that were not selected."""
-        from dataclasses import replace
-
-        rows = tuple(row for row in comparison.rows if row.bound in self.bounds)
-        return replace(comparison, rows=rows, absent={k: v for k, v in comparison.absent.items() if k in self.bounds})
+        return sweep_of([replace(p, comparison=_among(p.comparison, self.bounds)) for p in self.points], several[0])
 
     # -- as a table -----------------------------------------------------------------------------------------------
 
@@ -220,7 +195,7 @@ class Study(Tabular):
         rows, shown = self.rows, {*self.varying, "bound"}
         at = [row.point.comparison for row in rows]
         columns = [
-            _axis_column(name, [row.value(name) for row in rows], name in shown)
+            axis_column(name, [row.value(name) for row in rows], shown=name in shown)
             for name in ("mechanism", *self.points[0].parameters)
         ]
         sizes = count_column("n", "n" if "n" in shown else None, [c.n for c in at])
@@ -274,7 +249,7 @@ class Study(Tabular):
         columns = self.columns()
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         tol = self.points[0].comparison.tol
-        return dict(json_ready({"axes": self.axes, "tol": tol, "rows": rows}))
+        return json_object({"axes": self.axes, "tol": tol, "rows": rows})
 
     def to_json(self) -> str:
         """The same as one JSON object."""
@@ -287,44 +262,27 @@ class Study(Tabular):
         by: str | Sequence[str] | None = None,
         quantity: str = "epsilon",
         most: int = MOST_CURVES,
-        width: float = TEXT_WIDTH,
-        ax: Axes | None = None,
-        labels: Labels | None = None,
+        **where: Unpack[Placing],
     ) -> Figure:
         """A figure with a curve for every combination of the axes ``by``, against the axis ``x`` (extra ``plot``).
 
         x : a parameter, n or delta; by default the axis of most values
         by : one axis or several; by default all others that vary.  What varies and is in neither must be selected first
         quantity : "epsilon" (central eps) or "ratio" (local eps / eps)
-        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        width : inches; ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of
+            the figure
 
         For a paper, draw inside ``with shuffledp.plots.style("paper"):``.
         """
-        from .study_drawing import draw_study
+        from .drawing_curves import draw_study
 
-        return draw_study(self, x=x, by=by, quantity=quantity, most=most, width=width, ax=ax, labels=labels)
-
-
-def _axis_column(name: str, values: list[Value], shown: bool) -> Column:
-    head = name if shown else None
-    if all(isinstance(value, str) for value in values):
-        return Column(name=name, head=head, values=values)
-    kind = "Int64" if all(isinstance(value, int) for value in values) else "Float64"
-    texts = [value if isinstance(value, str) else named(name, value) for value in values]
-    return number_column(name, head, values, texts, kind=kind)
+        return draw_study(self, x=x, by=by, quantity=quantity, most=most, **where)
 
 
-def named(axis: str, value: Value) -> str:
-    """A value of an axis in words: a budget is rounded down, delta up, both to the side on which eps holds.
-
-    >>> named("n", 10_000), named("delta", 1e-6), named("d", 16)
-    ('10,000', '1e-06', '16')
-    """
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return f"{value:,}"
-    return round_up(value, 6) if axis == "delta" else round_down(value, 6)
+def _among(comparison: Comparison, bounds: Sequence[str]) -> Comparison:
+    """A comparison without the bounds that were not selected."""
+    rows = tuple(row for row in comparison.rows if row.bound in bounds)
+    return replace(comparison, rows=rows, absent={k: v for k, v in comparison.absent.items() if k in bounds})
 
 
 def _range(axis: str, values: Sequence[Value]) -> str:

@@ -178,11 +178,9 @@ def _is_ours(value: Any) -> bool:
 
 def _answer(subject: Subject, n: int, delta: float, bound: str, tol: float) -> Outcome:
     try:
-        question = resolve(subject, bound, Crowd(n))
-        answer = question.epsilon(delta=delta, tol=tol)
+        return resolve(subject, bound, Crowd(n)).epsilon(delta=delta, tol=tol)
     except (BoundNotApplicableError, ParameterError) as error:
         return error
-    return answer._replace(bound=answer.bound or question.bound.name)
 
 
 def _elsewhere(tasks: dict[int, tuple[Any, ...]], processes: int, keep: Callable[[int, Outcome], None]) -> None:

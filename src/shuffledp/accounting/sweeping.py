@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -15,44 +15,22 @@ from ..errors import ParameterError
 from ..numerics.family import Answer
 from .arrays import Several
 from .comparison import Comparison, Found, Point, bound_names, compared, found_together
-from .grids import Grid, Place, Sweepable, grid
+from .grids import Place, Sweepable, grid
 from .study import Study, StudyPoint
 from .study_answers import Progress, Question, answered, process_count
-from .sweeps import Sweep
+from .sweeps import Sweep, sweep_of
 
 #: Points that are computed together while progress is shown.
 _TOGETHER = 64
+#: What a curve may be told beside its axis: the terms of :func:`sweep`, and one value of every other parameter.
+_Single: TypeAlias = float | str | os.PathLike[str] | Iterable[str] | Progress | None
 
 
 @overload
-def sweep(
-    mechanism: Sweepable,
-    *,
-    n: int,
-    delta: float | str,
-    eps0: Several,
-    bounds: Iterable[str] | None = None,
-    tol: float = 1e-4,
-    progress: Progress | None = None,
-    processes: int | None = 1,
-    cache: str | os.PathLike[str] | None = None,
-    batched: bool | None = None,
-    **parameters: float | str,
-) -> Sweep: ...
+def sweep(mechanism: Sweepable, *, n: int, delta: float | str, eps0: Several, **terms: _Single) -> Sweep: ...
 @overload
 def sweep(
-    mechanism: Sweepable,
-    *,
-    n: Several,
-    delta: float | str,
-    eps0: float | None = None,
-    bounds: Iterable[str] | None = None,
-    tol: float = 1e-4,
-    progress: Progress | None = None,
-    processes: int | None = 1,
-    cache: str | os.PathLike[str] | None = None,
-    batched: bool | None = None,
-    **parameters: float | str,
+    mechanism: Sweepable, *, n: Several, delta: float | str, eps0: float | None = None, **terms: _Single
 ) -> Sweep: ...
 @overload
 def sweep(
@@ -61,13 +39,7 @@ def sweep(
     n: int,
     delta: Sequence[float | str] | NDArray[Any],
     eps0: float | None = None,
-    bounds: Iterable[str] | None = None,
-    tol: float = 1e-4,
-    progress: Progress | None = None,
-    processes: int | None = 1,
-    cache: str | os.PathLike[str] | None = None,
-    batched: bool | None = None,
-    **parameters: float | str,
+    **terms: _Single,
 ) -> Sweep: ...
 @overload
 def sweep(
@@ -76,15 +48,9 @@ def sweep(
     n: ArrayLike,
     delta: ArrayLike | str,
     eps0: ArrayLike | None = None,
-    bounds: Iterable[str] | None = None,
-    tol: float = 1e-4,
-    progress: Progress | None = None,
-    processes: int | None = 1,
-    cache: str | os.PathLike[str] | None = None,
-    batched: bool | None = None,
-    **parameters: Any,
+    **terms: Any,
 ) -> Any: ...
-@by_name
+@by_name  # type: ignore[misc]  # the overloads know terms by their types alone
 def sweep(
     mechanism: Any,
     *,
@@ -145,9 +111,8 @@ def sweep(
         outcomes = answered(asked, tol=tol, processes=many, cache=cache, progress=progress or _silent)
         found = dict(zip(itertools.product(range(len(points)), names), outcomes, strict=True))
     made = compared(points, found, names=names, tol=tol, refuse=swept.variable is not None)
-    if swept.variable is not None:
-        return _sweep(swept, made)
-    return Study(tuple(map(_point, swept.places, made, _by_point(found, names, len(points)))), tuple(names))
+    at = [_point(place, one, found, k, names) for k, (place, one) in enumerate(zip(swept.places, made, strict=True))]
+    return Study(tuple(at), tuple(names)) if swept.variable is None else sweep_of(at, swept.variable)
 
 
 def _is_batched(batched: object, *, alone: bool, curve: bool) -> bool:
@@ -178,31 +143,9 @@ def _together(points: list[Point], names: list[str], tol: float, progress: Progr
     return found
 
 
-def _sweep(swept: Grid, points: list[Comparison]) -> Sweep:
-    variable, places = swept.variable or "", swept.places
-    rules = {place.rule for place in places}
-    return Sweep(
-        mechanism=places[0].mechanism,
-        variable=variable,
-        values=tuple(_value(place, variable) for place in places),
-        points=tuple(points),
-        rule=rules.pop() if len(rules) == 1 else None,
-    )
-
-
-def _value(place: Place, variable: str) -> float:
-    if variable == "n":
-        return place.n
-    return place.delta if variable == "delta" else float(place.parameters[variable])
-
-
-def _by_point(found: Found, names: list[str], points: int) -> list[dict[str, Answer]]:
-    """The answers at every point, by the name of their bound."""
-    every = [{name: found[k, name] for name in names} for k in range(points)]
-    return [{name: x for name, x in here.items() if isinstance(x, Answer)} for here in every]
-
-
-def _point(place: Place, made: Comparison, answers: dict[str, Answer]) -> StudyPoint:
+def _point(place: Place, made: Comparison, found: Found, k: int, names: list[str]) -> StudyPoint:
+    """The k-th point, with the names and the notes of its answers by their bounds."""
+    answers = {name: x for name in names if isinstance(x := found[k, name], Answer)}
     return StudyPoint(
         mechanism=place.mechanism,
         parameters=place.parameters,

@@ -6,13 +6,12 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .._support import validation as check
-from .._support.figures import TEXT_WIDTH
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
@@ -20,13 +19,15 @@ from ..bounds import unalias
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import plain
 from .comparison import Comparison, Row, absent_table
-from .drawing import MOST_CURVES
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from .._support.canvas import Figure, Placing
+    from .study import StudyPoint
 
-    from .._support.canvas import Labels
+#: Curves of a figure by default.
+MOST_BOUNDS = 6
+#: A value of an axis.
+Value = float | str
 
 
 @dataclass(frozen=True)
@@ -112,13 +113,8 @@ class Sweep(Tabular):
     @property
     def title(self) -> str:
         """The terms and the range of the variable, in one line."""
-        return f"{self.terms}, {self.variable} = {self._named(self.values[0])} to {self._named(self.values[-1])}"
-
-    def _named(self, value: float) -> str:
-        """In six figures, rounded to the side on which the upper bounds beside it stay true."""
-        if self.variable == "n":
-            return f"{value:,}"
-        return round_up(value, 6) if self.variable == "delta" else round_down(value, 6)
+        ends = [named(self.variable, value) for value in (self.values[0], self.values[-1])]
+        return f"{self.terms}, {self.variable} = {ends[0]} to {ends[1]}"
 
     def columns(self) -> dict[str, list[Any]]:
         """One list per column, a value per point: the variable, n, delta, local eps, then eps of every bound."""
@@ -136,12 +132,7 @@ class Sweep(Tabular):
         kinds = {name: self.row(name).kind for name in self.bounds}
         heads = {name: name if kind == "upper" else f"{name} ({kind})" for name, kind in kinds.items()}
         shown = [_row_column(name, head, self._column(name)) for name, head in heads.items()]
-        return Table((self._variable_column(), *hidden, *shown), caption=self.title)
-
-    def _variable_column(self) -> Column:
-        texts = [self._named(value) for value in self.values]
-        kind = "Int64" if self.variable == "n" else "Float64"
-        return number_column(self.variable, self.variable, self.values, texts, kind=kind)
+        return Table((axis_column(self.variable, self.values), *hidden, *shown), caption=self.title)
 
     def _tables(self) -> tuple[Table, ...]:
         return (self.table(), *absent_table(self.absent))
@@ -153,7 +144,7 @@ class Sweep(Tabular):
         factors = [_factor(point, point.best) for point in self.points]
         return Table(
             (
-                self._variable_column(),
+                axis_column(self.variable, self.values),
                 _row_column("epsilon", "eps", best),
                 Column(name="bound", head="bound", values=[None if b is None else b.bound for b in best]),
                 _row_column("lower", "lower", lower),
@@ -170,25 +161,18 @@ class Sweep(Tabular):
     def __str__(self) -> str:
         return f"{self.title}\n\n{self.table().text()}"
 
-    def plot(
-        self,
-        *,
-        quantity: str = "epsilon",
-        most: int = MOST_CURVES,
-        width: float = TEXT_WIDTH,
-        ax: Axes | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
+    def plot(self, *, quantity: str = "epsilon", most: int = MOST_BOUNDS, **where: Unpack[Placing]) -> Figure:
         """A figure with a curve per bound, at most ``most`` of them (needs the extra ``plot``).
 
         quantity "epsilon" (central eps) or "ratio" (local eps / eps).  Of more bounds the tightest sound ones, the
         largest lower bound and the local budget are drawn.
 
-        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        width : inches; ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of
+        the figure
         """
-        from .drawing import draw_sweep
+        from .drawing_curves import draw_sweep
 
-        return draw_sweep(self, quantity=quantity, most=most, width=width, ax=ax, labels=labels)
+        return draw_sweep(self, quantity=quantity, most=most, **where)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary: null where a bound gives no answer, "inf" for infinity."""
@@ -204,11 +188,46 @@ class Sweep(Tabular):
             for name in self.bounds
         }
         terms = {"mechanism": self.mechanism, "variable": self.variable, "values": self.values, "rule": self.rule}
-        return dict(json_ready({**terms, **columns, "bounds": curves, "absent": self.absent}))
+        return json_object({**terms, **columns, "bounds": curves, "absent": self.absent})
 
     def to_json(self) -> str:
         """The same as one JSON object."""
         return json.dumps(self.to_dict(), indent=2)
+
+
+def axis_column(name: str, values: Sequence[Value], *, shown: bool = True) -> Column:
+    """The values of an axis: numbers, or words."""
+    head = name if shown else None
+    if all(isinstance(value, str) for value in values):
+        return Column(name=name, head=head, values=values)
+    kind = "Int64" if all(isinstance(value, int) for value in values) else "Float64"
+    return number_column(name, head, values, [named(name, value) for value in values], kind=kind)
+
+
+def named(axis: str, value: Value) -> str:
+    """A value of an axis in words: a budget is rounded down, delta up, both to the side on which eps holds.
+
+    >>> named("n", 10_000), named("delta", 1e-6), named("d", 16)
+    ('10,000', '1e-06', '16')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    return round_up(value, 6) if axis == "delta" else round_down(value, 6)
+
+
+def sweep_of(points: Sequence[StudyPoint], variable: str) -> Sweep:
+    """The points of one mechanism that differ in this variable."""
+    at, rules = [point.comparison for point in points], {point.rule for point in points}
+    values: dict[str, list[float]] = {"n": [c.n for c in at], "delta": [c.delta for c in at]}
+    return Sweep(
+        mechanism=points[0].mechanism,
+        variable=variable,
+        values=tuple(values.get(variable) or [float(point.value(variable)) for point in points]),
+        points=tuple(at),
+        rule=rules.pop() if len(rules) == 1 else None,
+    )
 
 
 def _factor(point: Comparison, row: Row | None) -> float | None:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from .._support import figures
-from .._support.canvas import Labels, canvas
-from .._support.figures import BEYOND_BAR, TEXT_WIDTH, WITHIN_BAR
+from .._support.canvas import Placing, canvas
+from .._support.figures import BEYOND_BAR, WITHIN_BAR
 from .._support.numbers import round_down
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+    from .._support.canvas import Figure
     from .result import Audit
 
 
-def draw_audit(
-    audit: Audit, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None
-) -> Figure:
+def draw_audit(audit: Audit, **where: Unpack[Placing]) -> Figure:
     """A bar up to the proved lower bound on eps0, and a line at the claimed eps0: a bar beyond it breaks the claim.
 
     Examples
@@ -35,7 +30,7 @@ def draw_audit(
     look = BEYOND_BAR if audit.breaks_eps0 else WITHIN_BAR
     law = "; the reports do not follow the claimed law" if audit.refutes_law else ""
     title = f"Audit of {audit.randomizer}: {verdict}{law}"
-    with canvas(title, width, 1.5 if figures.is_wide(width) else 1.9, ax=ax, labels=labels) as page:
+    with canvas(title, height=(1.5, 1.9), **where) as page:
         axes = page.axes
         axes.barh(0, found, height=0.5, label=f"ε₀ is at least {round_down(found, 4)} ({sure})", **look)
         far = found
@@ -46,6 +41,5 @@ def draw_audit(
         axes.set_xlim(0.0, 1.1 * far or 1.0)
         axes.set_yticks([])
         axes.set_ylim(-0.6, 0.6)
-        axes.set_xlabel("local budget ε₀")
-        page.legend(*axes.get_legend_handles_labels())
+        page.explain("local budget ε₀")
     return page.figure

@@ -77,7 +77,9 @@ class Search:
         seen = self._seen
         if seen.bits is not None:
             yield from self._few_bits(seen.bits, i, j)
-        yield from self._unions(i, j)
+        # likelihood-ratio events: the k reports most typical of one input (Neyman, Pearson)
+        order, choose = self._counts[ORDER.start], self._counts[CHOOSE.start]
+        yield from _by_ratio((order[i], order[j]), (choose[i], choose[j]), self._union)
         if seen.numbers is not None:
             numbers = seen.numbers
             yield from _of_numbers(lambda x, part: numbers[x][part], i, j, "the report")
@@ -103,11 +105,6 @@ class Search:
         hit = place < len(self._known)
         hit[hit] = self._known[place[hit]] == keys[hit]
         return np.where(hit, place, len(self._known))
-
-    def _unions(self, i: int, j: int) -> Iterator[_Candidates]:
-        """Likelihood-ratio events: the k reports most typical of one input (Neyman, Pearson)."""
-        order, choose = self._counts[ORDER.start], self._counts[CHOOSE.start]
-        yield from _by_ratio((order[i], order[j]), (choose[i], choose[j]), self._union)
 
     def _union(self, members: IntArray) -> Event:
         chosen = np.zeros(len(self._known) + 1, dtype=np.bool_)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._support.text import visible
 from ..errors import ParameterError, ShuffleDPError
 
 _T = TypeVar("_T")
@@ -35,7 +36,7 @@ def short(value: Any) -> str:
 
 def printable(text: str) -> str:
     """Text on one line, with control characters written as escapes."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
+    return visible(" ".join(text.split()))
 
 
 def kind(value: Any) -> str:

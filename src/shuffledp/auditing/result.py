@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from .._support.figures import TEXT_WIDTH
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.tables import Table
@@ -16,10 +15,7 @@ from .._support.text import visible
 from .foreign import short
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from .._support.canvas import Labels
+    from .._support.canvas import Figure, Placing
 
 
 @dataclass(frozen=True)
@@ -107,14 +103,15 @@ class Audit:
         ]
         return Table.facts(facts, notes=[str(self)]).html()
 
-    def plot(self, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None) -> Figure:
+    def plot(self, **where: Unpack[Placing]) -> Figure:
         """A figure: the eps0 that was found against the claimed one (needs the extra ``plot``).
 
-        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        width : inches; ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of
+        the figure
         """
         from .drawing import draw_audit
 
-        return draw_audit(self, width=width, ax=ax, labels=labels)
+        return draw_audit(self, **where)
 
     def __str__(self) -> str:
         """A few sentences that a reviewer can paste."""

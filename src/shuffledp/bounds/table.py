@@ -9,7 +9,7 @@ from typing import Any
 from ..mechanisms.base import Mechanism
 from ..numerics.family import Answer, Family
 from ..numerics.pair import FloatArray
-from . import blanket_tails, budget_forms, closed_forms, protocol_claims
+from . import blanket_tails, closed_forms, protocol_claims
 from . import dominating_pairs as pairs
 from .base import Bound, DeltaFormula, EpsilonFormula, Numerical
 
@@ -109,8 +109,8 @@ _FORMULAS = {
     "analytic-published": closed_forms.analytic_published,
     "asymptotic": closed_forms.asymptotic,
     "asymptotic-published": closed_forms.asymptotic_published,
-    "clone-closed": budget_forms.clone_closed,
-    "efmrtt19": budget_forms.efmrtt19,
+    "clone-closed": closed_forms.clone_closed,
+    "efmrtt19": closed_forms.efmrtt19,
     "cheu-zhilyaev": protocol_claims.cheu_zhilyaev,
     "balls-formula": protocol_claims.balls_formula,
 }

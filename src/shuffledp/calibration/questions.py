@@ -92,17 +92,8 @@ def calibrate(
     7.31
     """
     n = check.users(n)
-    crowd = Crowd.of(
-        n, dropouts=dropouts, colluding=colluding, participation=participation, reports_per_user=reports_per_user
-    )
-    target = Target(
-        crowd=crowd,
-        epsilon=_target(epsilon),
-        delta=delta_at(delta, n),
-        bound=bound,
-        tol=check.tolerance(tol),
-        count=count_of(count),
-    )
+    crowd = Crowd.of(n, dropouts, colluding, participation, reports_per_user)
+    target = Target(crowd, _target(epsilon), delta_at(delta, n), bound, check.tolerance(tol), count_of(count))
     return target.loosest(settled(question(subject, n, unknown, fixed), target.single))
 
 
@@ -158,9 +149,7 @@ def users_needed(
     fewest = _fewest(dropouts, colluding)
 
     def among(n: int, times: int) -> Rounds:
-        crowd = Crowd.of(
-            n, dropouts=dropouts, colluding=colluding, participation=participation, reports_per_user=reports_per_user
-        )
+        crowd = Crowd.of(n, dropouts, colluding, participation, reports_per_user)
         return Rounds(subject, bound, crowd, count=times).must_hold("be solved for")
 
     among(fewest, times)  # a bound that is not a guarantee is refused first
@@ -244,9 +233,7 @@ def delta_needed(
     """
     subject, n, tol = subject_of(mechanism), check.users(n), check.tolerance(tol)
     epsilon, times = _target(epsilon), count_of(count)
-    crowd = Crowd.of(
-        n, dropouts=dropouts, colluding=colluding, participation=participation, reports_per_user=reports_per_user
-    )
+    crowd = Crowd.of(n, dropouts, colluding, participation, reports_per_user)
     value = Rounds(subject, bound, crowd, count=times).must_hold("be solved for").log_delta(epsilon, tol=tol)
     if not value < 0.0:
         rounds = f"{times:,} rounds of " if times > 1 else ""
@@ -261,5 +248,4 @@ def delta_needed(
 
 
 def _target(epsilon: object) -> float:
-    hint = "it is the central eps to be reached"
-    return check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
+    return check.inside("epsilon", epsilon, hint="it is the central eps to be reached")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -186,21 +186,9 @@ def _slope(point: tuple[float, float], previous: tuple[float, float], default: f
     return min(max(rise / run, _FLATTEST), _STEEPEST)
 
 
-def best_of_range(
-    error: Callable[[float, float], float],
-    *,
-    low: float,
-    high: float,
-    whole: bool,
-    start: float,
-    ratio: float = 2.0,
-) -> float:
+def best_of_range(error: Callable[[float, float], float], **terms: Any) -> float:
     """:func:`best_in_passes` of an ``error(s, limit)`` for one setting at a time, without a limit."""
-
-    def errors(settings: list[float]) -> list[float]:
-        return [error(s, math.inf) for s in settings]
-
-    return best_in_passes(errors, low=low, high=high, whole=whole, start=start, ratio=ratio)
+    return best_in_passes(lambda settings: [error(s, math.inf) for s in settings], **terms)
 
 
 def best_in_passes(

@@ -55,11 +55,11 @@ class Unknown:
 
 def budget(name: str, make: Make, *, low: float = check.MIN_EPS0, high: float = check.MAX_EPS0) -> Unknown:
     """A local budget x, u = log(e^x - 1): eps grows like x while x is small and like e^(x/2) beyond."""
-    return Unknown(name, "budget", make, low, high, _log_expm1, lambda u: max(u, 0.0) + math.log1p(math.exp(-abs(u))))
 
+    def inverse(u: float) -> float:
+        return max(u, 0.0) + math.log1p(math.exp(-abs(u)))
 
-def _log_expm1(x: float) -> float:
-    return math.log(math.expm1(x))
+    return Unknown(name, "budget", make, low, high, lambda x: math.log(math.expm1(x)), inverse)
 
 
 def flip(name: str, make: Make, *, low: float, top: float) -> Unknown:
@@ -67,38 +67,27 @@ def flip(name: str, make: Make, *, low: float, top: float) -> Unknown:
 
     More flips are post-processing of fewer, and the part of a message that is blanket grows with f: eps falls.
     """
-    return Unknown(
-        name,
-        "flip",
-        make,
-        top * (1.0 - 1e-9),
-        max(low, _LEAST_FLIP),
-        lambda f: math.log((top - f) / f),
-        lambda u: top * (1.0 / (1.0 + math.exp(u)) if u < 0.0 else math.exp(-u) / (1.0 + math.exp(-u))),
-    )
+
+    def inverse(u: float) -> float:
+        return top * (1.0 / (1.0 + math.exp(u)) if u < 0.0 else math.exp(-u) / (1.0 + math.exp(-u)))
+
+    private, loose = top * (1.0 - 1e-9), max(low, _LEAST_FLIP)
+    return Unknown(name, "flip", make, private, loose, lambda f: math.log((top - f) / f), inverse)
 
 
-def messages(name: str, make: Make, *, n: int, low: float, high: float) -> Unknown:
+def messages(name: str, make: Make, *, n: int, low: float, high: float, whole: bool) -> Unknown:
     """Blanket messages per user (or their mean, where their number is random), u = -log(1 + n messages).
 
-    More of them make the number of messages stochastically larger, and eps smaller.
+    If they are ``whole``, of all users together.  More of them make the number of messages stochastically larger, and
+    eps smaller.
     """
-    most = min(_MOST_MESSAGES, _MOST_TOTAL / n, high)
-    return Unknown(name, "messages", make, most, low, lambda m: -math.log1p(n * m), lambda u: math.expm1(-u) / n)
+    users, most = (1, _MOST_TOTAL) if whole else (n, min(_MOST_MESSAGES, _MOST_TOTAL / n))
 
+    def inverse(u: float) -> float:
+        found = math.expm1(-u) / users
+        return math.ceil(found - 1e-6) if whole else found
 
-def total_messages(name: str, make: Make, *, low: float, high: float) -> Unknown:
-    """Blanket messages of all users together, a whole number."""
-    return Unknown(
-        name,
-        "messages",
-        make,
-        min(_MOST_TOTAL, high),
-        low,
-        lambda m: -math.log1p(m),
-        lambda u: math.ceil(math.expm1(-u) - 1e-6),
-        whole=True,
-    )
+    return Unknown(name, "messages", make, min(most, high), low, lambda m: -math.log1p(users * m), inverse, whole)
 
 
 def noise(name: str, make: Make, *, low: float, high: float) -> Unknown:
@@ -123,11 +112,7 @@ def named(cls: type[Mechanism], name: str, make: Make, given: dict[str, Any], n:
     elif parameter.role == "noise":
         found = noise(name, make, low=low, high=high)
     elif parameter.role == "messages":
-        found = (
-            total_messages(name, make, low=low, high=high)
-            if parameter.whole
-            else messages(name, make, n=n, low=low, high=high)
-        )
+        found = messages(name, make, n=n, low=low, high=high, whole=parameter.whole)
     else:
         low = min(max(low, check.MIN_EPS0), check.MAX_EPS0)
         found = budget(name, make, low=low, high=max(low, min(high, check.MAX_EPS0)))

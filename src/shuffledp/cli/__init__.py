@@ -16,7 +16,6 @@ from . import (  # noqa: F401
     serve,
     shuffler,
     simulate,
-    statement,
 )
 from .base import main
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._support.numbers import round_down, round_up
 from .._support.progress import progress
+from .._support.tables import Column, Table, number_column
 from . import options
-from .base import SPEC_HELP, answer, drawn, grid, main, prepared, print_json, say, wrote
+from .base import SPEC_HELP, answer, drawn, grid, main, prepared, say, was_given, wrote
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
@@ -80,9 +82,8 @@ _OWN = {"delta": ("epsilon", "side", "tol"), "tradeoff": ("alpha",), "renyi": ("
 def _own_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
     """Take the options of one function out of all; those of another are refused, if they were written."""
     taken = {name: given.pop(name) for names in _OWN.values() for name in names}
-    source = click.get_current_context().get_parameter_source
     for name in taken:
-        if name not in _OWN[kind] and source(name) is click.core.ParameterSource.COMMANDLINE:
+        if name not in _OWN[kind] and was_given(name):
             owner = next(other for other, names in _OWN.items() if name in names)
             if owner == "delta":
                 raise click.UsageError(f"--{name} does not go with --{kind}; leave one of them out.")
@@ -92,25 +93,21 @@ def _own_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
 
 def _output(kind: str, spec: str, places: str | None, plot: str | None, as_json: bool, terms: dict[str, Any]) -> None:
     """A trade-off function or Renyi divergences: the sentence and the table, or all of it as JSON."""
-    from .._support.numbers import round_up
-    from ..accounting import outputs
+    from ..accounting.tradeoffs import TradeOff, tradeoff
+    from ..accounting.two_sides import RenyiCurve, renyi
 
     prepared(plot)
-    found: outputs.TradeOff | outputs.RenyiCurve
+    found: TradeOff | RenyiCurve
     with progress("computing"):
         if kind == "tradeoff":
-            found = outputs.tradeoff(spec, alpha=None if places is None else grid("alpha", places), **terms)
+            found = tradeoff(spec, alpha=None if places is None else grid("alpha", places), **terms)
             mu = found.mu_with(slack=_SLACK)
             more = f" With a slack of {_SLACK:g}, mu = {round_up(mu)}." if math.isfinite(mu) else ""
             further: dict[str, Any] = {"slack": _SLACK, "mu_with_slack": mu if more else "inf"}
         else:
-            found = outputs.renyi(spec, orders=_ORDERS if places is None else grid("orders", places), **terms)
+            found = renyi(spec, orders=_ORDERS if places is None else grid("orders", places), **terms)
             more, further = "", {}
-        answer(as_json, {**found.to_dict(), **further}, f"{found}{more}")
-    if not as_json:
-        from .terminal import show_table
-
-        show_table(found.table())
+        answer(as_json, {**found.to_dict(), **further}, f"{found}{more}", table=found.table())
     drawn(found, plot)
     wrote(plot)
 
@@ -118,25 +115,16 @@ def _output(kind: str, spec: str, places: str | None, plot: str | None, as_json:
 def _profile(spec: str, as_json: bool, terms: dict[str, Any], *, epsilon: str, side: Any, tol: float) -> None:
     """delta at every eps."""
     from ..accounting.amplification import profile as run
+    from ..bounds import unalias
 
-    eps, n, bound = grid("epsilon", epsilon), terms["n"], terms["bound"]
+    eps, n, bound = grid("epsilon", epsilon), terms["n"], unalias(terms["bound"])
     delta = run(spec, epsilon=eps, tol=tol, side=side, **terms).tolist()
-    if as_json:
-        from ..bounds import unalias
-
-        print_json({"mechanism": spec, "n": n, "bound": unalias(bound), "side": side, "epsilon": eps, "delta": delta})
-        return
-    from .._support.numbers import round_down, round_up
-    from .._support.tables import Table, number_column
-    from .terminal import show_table
-
     head, rounded = ("at most", round_up) if side == "upper" else ("at least", round_down)
     # what is true at eps is true at a larger eps, or below at a smaller one
     columns = {"epsilon": ("eps", eps), "delta": (f"delta ({head})", delta)}
-    say(f"{spec}, n = {n:,}")
-    show_table(
-        Table(tuple(number_column(k, h, x, [rounded(value, 6) for value in x]) for k, (h, x) in columns.items()))
-    )
+    table = Table(tuple(number_column(k, h, x, [rounded(y, 6) for y in x]) for k, (h, x) in columns.items()))
+    data = {"mechanism": spec, "n": n, "bound": bound, "side": side, "epsilon": eps, "delta": delta}
+    answer(as_json, data, f"{spec}, n = {n:,}", table=table)
 
 
 @main.command()
@@ -146,14 +134,9 @@ def mechanisms(as_json: bool) -> None:
     from ..mechanisms.registry import find, signatures
 
     rows = [(f"{name}:{needs}", (find(name).__doc__ or "").partition("\n")[0]) for name, needs in signatures()]
-    if as_json:
-        print_json(dict(rows))
-        return
-    from .._support.tables import Column, Table
-    from .terminal import show_table
-
     columns = zip(("spec", "what it is"), zip(*rows, strict=True), strict=True)
-    show_table(Table(tuple(Column(name=head, head=head, values=texts) for head, texts in columns)))
+    table = Table(tuple(Column(name=head, head=head, values=texts) for head, texts in columns))
+    answer(as_json, dict(rows), table=table)
 
 
 @main.command(epilog=SPEC_HELP)

@@ -1,4 +1,4 @@
-"""What the commands share: the group, how errors are printed, number types, options and grids."""
+"""What the commands share: the group, how errors are printed, answers as text, tables and JSON, and grids."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import contextlib
 import json
 import os
 import sys
+from collections.abc import Callable, Collection
 from typing import Any
 
 import click
 
 from .. import __version__
 from .._support import validation as check
+from .._support.sockets import is_loopback
 from .._support.spelling import american
+from .._support.tables import Table
 from .._support.text import visible
 from ..errors import ParameterError, ShuffleDPError
 
@@ -112,17 +115,48 @@ def print_json(result: dict[str, Any]) -> None:
     click.echo(json.dumps(result, indent=2, allow_nan=False))
 
 
-def answer(as_json: bool, data: dict[str, Any], *lines: str) -> None:
-    """One JSON object, or these lines in its place."""
+def answer(as_json: bool, data: dict[str, Any], *lines: str, table: Table | None = None) -> None:
+    """One JSON object, or these lines, and below them the table, in its place."""
     if as_json:
         print_json(data)
-    else:
-        say(*lines)
+        return
+    say(*lines)
+    if table is not None:
+        show_table(table)
+
+
+def show_table(table: Table, *, faint: Collection[int] = ()) -> None:
+    """Print the columns of a table that a terminal shows; the rows in ``faint`` are dimmed."""
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Column
+    from rich.table import Table as RichTable
+
+    columns = [
+        Column(escape(head), justify="right" if right else "left", overflow="fold")
+        for head, right in zip(table.header, table.right, strict=True)
+    ]
+    drawn = RichTable(*columns, box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), show_header=any(table.header))
+    for number, row in enumerate(table.texts):
+        drawn.add_row(*(escape(visible(cell)) for cell in row), style="dim" if number in faint else None)
+    Console().print(drawn)
 
 
 def show(found: Any, as_json: bool) -> None:
     """A result as one JSON object, or as the lines of its statement."""
     answer(as_json, found.to_dict(), *str(found).split("\n"))
+
+
+def ready(host: str, mind: str) -> Callable[[str], None]:
+    """Tells the address of a server, and first what to ``mind`` where other machines can reach it."""
+
+    def tell(address: str) -> None:
+        if not is_loopback(host):
+            say(f"shuffledp: {host} can be reached from other machines; {mind}", err=True)
+        say(f"{address} (stop with Ctrl-C)")
+
+    return tell
 
 
 def wrote(*paths: str | None) -> None:
@@ -144,6 +178,11 @@ def drawn(found: Any, plot: str | None) -> None:
         from .._support.figures import save
 
         save(found.plot(), plot)
+
+
+def was_given(name: str) -> bool:
+    """Whether an option stands on the command line."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def distinct(files: dict[str, str | None]) -> None:

@@ -13,11 +13,12 @@ import click
 from .._support import validation as valid
 from .._support.delta_rules import delta_at
 from .._support.locking import alone_with
+from .._support.numbers import round_down, round_up
 from .._support.progress import progress
 from .._support.spelling import american
 from ..errors import ImpossibleError, ParameterError
 from . import options
-from .base import SPEC_HELP, answer, main, print_json, say, show, wrote
+from .base import SPEC_HELP, answer, main, print_json, say, show, was_given, wrote
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
@@ -63,8 +64,8 @@ def calibrate(
     The rounds of a programme file are questions, or leave budgets open; one scale is found for all of them.
     """
     if programme is not None:
-        context = click.get_current_context()
-        stated = {p.name for p in context.command.params if p.name and _was_given(context, p.name)}
+        every = click.get_current_context().command.params
+        stated = {option.name for option in every if option.name and was_given(option.name)}
         beside = stated - {"programme", "save", "plans", "tol", "as_json"}
         if beside:
             name = "the spec" if "subject" in beside else f"--{min(beside).replace('_', '-')}"
@@ -87,11 +88,6 @@ def calibrate(
         reached = _reached(found, n, terms)
     data = {"mechanism": found.spec, "target_epsilon": eps, "guarantee": reached.to_dict()}
     answer(as_json, data, found.spec, str(reached))
-
-
-def _was_given(context: click.Context, name: str) -> bool:
-    """Whether an option stands on the command line."""
-    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def _calibrate_programme(file: str, save: str | None, plans: str | None, tol: float | None, as_json: bool) -> None:
@@ -234,7 +230,7 @@ def compose(
     result["rounds"] = [_shown(entry) for entry in accountant.entries]
     for note in accountant.notes:
         say(f"note: {note}", err=True)
-    _print(result, lines, accountant, as_json)
+    answer(as_json, result, *lines, table=None if lines else accountant.table())
     if ledger is not None and rounds:
         say(f"wrote {ledger}" if result["saved"] else f"{ledger} was not changed", err=True)
     click.get_current_context().exit(0 if result.get("within", True) else 1)
@@ -252,23 +248,12 @@ def _at_delta(accountant: Accountant, delta: Any, most: float | None, further: A
     result["guarantee"] = together.to_dict()
     yield str(together)
     if most is not None:
-        from .._support.numbers import round_down
-
         result |= {"target_epsilon": most, "within": together.epsilon <= most}
         yield f"This is {'within' if result['within'] else 'OVER'} the budget eps = {round_down(most, 12)}."
     if most is not None and further is not None:
         number = result["remaining"] = accountant.remaining(epsilon=most, delta=delta, **further)
         fit = "1 more round of {} fits." if number == 1 else f"{number:,} more rounds of {{}} fit."
         yield fit.format(further["mechanism"])
-
-
-def _print(result: dict[str, Any], lines: list[str], accountant: Accountant, as_json: bool) -> None:
-    """The answers, or the rounds where nothing was asked."""
-    answer(as_json, result, *lines)
-    if not lines and not as_json:
-        from .terminal import show_table
-
-        show_table(accountant.table())
 
 
 def _round(text: str) -> dict[str, Any]:
@@ -312,8 +297,6 @@ def _load(ledger: str | None, adding: bool) -> Accountant:
 
 
 def _delta_at(accountant: Accountant, epsilon: str, result: dict[str, Any]) -> str:
-    from .._support.numbers import round_up
-
     eps = valid.parse_number("epsilon", epsilon)
     value = accountant.delta(epsilon=eps)
     result |= {"epsilon": eps, "delta_at_epsilon": value}

@@ -30,20 +30,12 @@ fit_option = click.option("--fit", is_flag=True, help=_FIT)
 accept_option = click.option(
     "--accept", is_flag=True, help="Go on if more than 20 % of the values are missing, unreadable, clipped or unlisted."
 )
-_SHOWN = (
+#: What of an answer is shown.
+shown_options = options.together(
     click.option("--quantiles", metavar="SHARES", help="Ranges: these quantiles, such as 0.5,0.95,0.99."),
     click.option("--counts", is_flag=True, help="Numbers of users in place of shares of them."),
     click.option("--top", type=int, metavar="K", help="The K largest entries, largest first."),
 )
-
-
-def shown_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What of an answer is shown."""
-    for option in reversed(_SHOWN):
-        command = option(command)
-    return command
-
-
 plot_option = click.option("--plot", metavar="FILE", help="Draw the answer (.pdf, .svg or .png).")
 _STATE = "Add to the counts in this file (made if it is not there), and save them."
 state_option = click.option("--state", metavar="FILE", help=_STATE)
@@ -168,7 +160,6 @@ def estimate(
     from contextlib import nullcontext
 
     from .._support.locking import alone_with
-    from ..protocol.collector import Collector
     from ..protocol.plan import Plan
 
     if dropped and not state:
@@ -181,7 +172,7 @@ def estimate(
         check_format(shown["table"])
     known = Plan.load(plan)
     with alone_with(state, name="state") if state else nullcontext():
-        collector = _without(dropped, state, known) if state else Collector(known)
+        collector = collector_of(state, known, dropped)
         before = len(collector.batches)
         for path in dict.fromkeys(reports):
             with about(path):
@@ -199,18 +190,17 @@ def estimate(
     show_answer(found, collector, **shown)
 
 
-def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
+def collector_of(state: str | None, plan: Plan, dropped: tuple[str, ...] = ()) -> Collector:
     """What the file holds, if there is one, without these batches; they are gone from it whatever is refused later."""
     import os
 
     from ..protocol.collector import Collector
 
-    collector = Collector.load(state, plan) if os.path.exists(state) else Collector(plan)
-    users = [collector.drop(batch) for batch in dict.fromkeys(dropped)]
-    if users:
+    collector = Collector.load(state, plan) if state and os.path.exists(state) else Collector(plan)
+    users = {batch: collector.drop(batch) for batch in dict.fromkeys(dropped)}
+    if state and users:
         collector.save(state)
-    for batch, number in zip(dict.fromkeys(dropped), users, strict=True):
-        say(f"{state}: dropped {batch} of {number:,} users", err=True)
+    say(*(f"{state}: dropped {batch} of {number:,} users" for batch, number in users.items()), err=True)
     return collector
 
 

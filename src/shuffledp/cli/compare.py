@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,11 @@ from .._support import figures
 from .._support import validation as check
 from ..errors import ParameterError
 from . import options
-from .base import SPEC_HELP, distinct, grid, main, prepared, print_json, say, wrote
+from .base import SPEC_HELP, distinct, grid, main, prepared, print_json, say, show_table, wrote
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..accounting.comparison import Comparison
     from ..accounting.study import Study
     from ..accounting.sweeps import Sweep
@@ -170,47 +171,37 @@ def _show(result: Result) -> None:
 
     from ..accounting.comparison import Comparison, brief
     from ..accounting.study import Study
-    from .terminal import show_table
 
     console = Console()
     console.print(escape(result.title), highlight=False)
     if isinstance(result, Study):
-        _show_study(result)
+        _show_study(result, console)
         return
-    if not (result.rows if isinstance(result, Comparison) else result.bounds):
-        pass  # the reasons below explain it
-    elif isinstance(result, Comparison):
-        show_table(result.table(), faint=[i for i, row in enumerate(result.rows) if not row.sound])
+    if isinstance(result, Comparison):
+        if result.rows:
+            show_table(result.table(), faint=[i for i, row in enumerate(result.rows) if not row.sound])
         for note in result.notes:
             console.print(escape(note))
-    elif len(result.bounds) <= _FEW:
-        show_table(result.table())
-    else:
+    elif len(result.bounds) > _FEW:
         show_table(result.summary())
         console.print("Every bound at every value: --csv, --html, --json or --plot.")
+    elif result.bounds:
+        show_table(result.table())
     if result.absent:
         console.print("\nNo answer here:")
         for name, why in result.absent.items():
             console.print(Padding(escape(f"{name}: {brief(name, why)}"), (0, 0, 0, 2)), highlight=False)
 
 
-def _show_study(study: Study) -> None:
+def _show_study(study: Study, console: Console) -> None:
     """The first rows; all are in the files."""
-    from rich.console import Console
-
-    from .terminal import show_table
-
-    console, table = Console(), study.table()
-    show_table(table.top(_SHOWN), faint=[i for i, row in enumerate(itertools.islice(study, _SHOWN)) if _is_faint(row)])
+    faint = [i for i, row in enumerate(study.rows[:_SHOWN]) if row.row is not None and not row.row.sound]
+    show_table(study.table().top(_SHOWN), faint=faint)
     if len(study) > _SHOWN:
         console.print(f"{_SHOWN} of {len(study):,} rows; all: --csv, --html or --json.", highlight=False)
     absent = sum(row.row is None for row in study)
     if absent:
         console.print(f"{absent:,} of {len(study):,} rows have no answer; --csv and --json say why.", highlight=False)
-
-
-def _is_faint(row: Any) -> bool:
-    return row.row is not None and not row.row.sound
 
 
 @main.command()

@@ -61,31 +61,34 @@ def times(name: str, said: str) -> _Decorator:
     return _number(name, "K", said, "1", shown=True)
 
 
-def _all(command: Callable[..., Any], *options: _Decorator) -> Callable[..., Any]:
-    """The command with these options, in this order."""
-    return reduce(lambda made, option: option(made), reversed(options), command)
+def together(*options: _Decorator) -> _Decorator:
+    """Several options, in this order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def crowd(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--dropouts, --colluding, --participation and --reports-per-user, for :func:`crowd_of`."""
-    return _all(
-        command,
-        _number("--dropouts", "K", "Users who may drop out: a number such as 500, or a share such as 5%."),
-        _number("--colluding", "K", "Users who may help the adversary, likewise."),
-        _number("--participation", "P", "Probability with which every other user takes part, such as 0.6 or 60%.", "1"),
-        times("--reports-per-user", "Reports that every user sends into the batch, on any values."),
-    )
-
-
-def common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--n, --bound and --json."""
-    return _all(command, n(), bound("Which bound; auto: the smallest that applies."), as_json)
+#: Who can be counted on, for :func:`crowd_of`.
+crowd = together(
+    _number("--dropouts", "K", "Users who may drop out: a number such as 500, or a share such as 5%."),
+    _number("--colluding", "K", "Users who may help the adversary, likewise."),
+    _number("--participation", "P", "Probability with which every other user takes part, such as 0.6 or 60%.", "1"),
+    times("--reports-per-user", "Reports that every user sends into the batch, on any values."),
+)
+common = together(n(), bound("Which bound; auto: the smallest that applies."), as_json)
 
 
 def crowd_of(given: dict[str, Any]) -> dict[str, Any]:
     """What was given, with the numbers among the options about the crowd and the rounds as such."""
     numbers = ("reports_per_user", "count")
     return {key: check.parse_number(key, text) if key in numbers else text for key, text in given.items()}
+
+
+def listening(port: int) -> _Decorator:
+    """--port and --host of a server."""
+    said = "Who can reach it: this machine only by default."
+    return together(
+        click.option("--port", default=port, show_default=True, help="Where to listen; 0 takes a free port."),
+        click.option("--host", default="127.0.0.1", show_default=True, help=said),
+    )
 
 
 def file(name: str, said: str) -> _Decorator:

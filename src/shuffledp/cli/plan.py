@@ -9,7 +9,7 @@ import click
 from .._support import validation as check
 from ..errors import ParameterError
 from . import options
-from .base import distinct, drawn, main, prepared, print_json, say, wrote
+from .base import distinct, drawn, main, prepared, print_json, say, show_table, wrote
 
 if TYPE_CHECKING:
     from ..planning.choice import Choice
@@ -130,8 +130,6 @@ def _write(found: Recommendation, files: dict[str, Any], chosen: Choice, shape: 
 def _show(found: Recommendation, chosen: Choice) -> None:
     from rich.console import Console
     from rich.markup import escape
-
-    from .terminal import show_table
 
     console = Console(highlight=False)
     console.print(escape(found.statement_of(chosen)))

@@ -11,11 +11,10 @@ import click
 from . import collect as shared
 from . import options
 from .base import distinct, main, prepared, say, wrote
-from .collect import rows_per_second, show_answer, viewed
+from .collect import collector_of, rows_per_second, show_answer, viewed
 
 if TYPE_CHECKING:
     from ..protocol.collector import Collector
-    from ..protocol.plan import Plan
     from ..shuffler.collect import Counts
     from ..shuffler.released import Released
 
@@ -73,7 +72,7 @@ def collect(
     found = [Released.read(folder, known, trusted([shuffler])) for folder in dict.fromkeys(released)]
     told = []
     with alone_with(state, name="state") if state else nullcontext():
-        collector = _collector(state, known.plan)
+        collector = collector_of(state, known.plan)
         before = len(collector.batches)
         for one in found:
             with rows_per_second("opening") as advance:
@@ -96,12 +95,6 @@ def _tell(found: Released, counts: Counts, new: bool) -> None:
     refused = ", ".join(f"{number:,} {reason}" for reason, number in counts.refused.items()) or "none"
     what = f"{counts.contributors:,} contributors, {counts.real:,} messages, {counts.blank:,} blanks"
     say(f"{found.folder}: {what}, refused: {refused}{'' if new else '; counted before, skipped'}", err=True)
-
-
-def _collector(state: str | None, plan: Plan) -> Collector:
-    from ..protocol.collector import Collector
-
-    return Collector.load(state, plan) if state and os.path.exists(state) else Collector(plan)
 
 
 def _state(path: str, keys: str, found: Released, counts: Counts, collector: Collector, colluding: str) -> None:

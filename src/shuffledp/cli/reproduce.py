@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from .._support.tables import Column, Table
 from . import options
-from .base import STOPPED, main, print_json, say
+from .base import STOPPED, answer, main, say
 
 if TYPE_CHECKING:
     from ..paper.plan import Unit
@@ -41,25 +42,16 @@ def reproduce(paper: str, only: tuple[str, ...], out: str | None, as_json: bool)
     except KeyboardInterrupt:
         say("shuffledp: stopped; the same command goes on with what is missing.", err=True)
         raise SystemExit(STOPPED) from None
-    if as_json:
-        print_json({key: found[key] for key in ("version", "claims", "assumptions", "files", "computed", "reused")})
-        return
-    _show(found)
+    data = {key: found[key] for key in ("version", "claims", "assumptions", "files", "computed", "reused")}
+    heads = {"says": "the paper says", "verdict": "verdict"}
+    columns = (Column(name=k, head=head, values=[c[k] for c in found["claims"]]) for k, head in heads.items())
+    answer(as_json, data, table=Table(tuple(columns)) if found["claims"] else None)
+    if not as_json:
+        say(f"Parts computed: {len(found['computed'])}; taken from an earlier run: {len(found['reused'])}.")
+        say(f"Read {found['files'][-1]}.")
 
 
 def _one_by_one(units: list[Unit]) -> Iterable[Unit]:
     from .._support.progress import each
 
     return each(units, lambda unit: unit.name)
-
-
-def _show(found: dict[str, Any]) -> None:
-    from .._support.tables import Column, Table
-    from .terminal import show_table
-
-    if found["claims"]:
-        heads = {"says": "the paper says", "verdict": "verdict"}
-        columns = (Column(name=k, head=head, values=[c[k] for c in found["claims"]]) for k, head in heads.items())
-        show_table(Table(tuple(columns)))
-    say(f"Parts computed: {len(found['computed'])}; taken from an earlier run: {len(found['reused'])}.")
-    say(f"Read {found['files'][-1]}.")

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._support.sockets import is_loopback
 from .._support.tables import Column, Table
 from ..errors import ParameterError
 from . import options
-from .base import answer, main, print_json, say, wrote
-from .terminal import show_table
+from .base import answer, main, print_json, ready, say, show_table, wrote
 
 if TYPE_CHECKING:
     from ..shuffler.service import Service
@@ -120,8 +118,7 @@ def _seconds(name: str, text: str) -> int:
 
 @shuffler.command()
 @_folder
-@click.option("--port", default=8080, show_default=True, help="Where to listen; 0 takes a free port.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Who can reach it: this machine only by default.")
+@options.listening(8080)
 @click.option("--no-release", is_flag=True, help="Only take reports in: another front end releases.")
 def serve(folder: Path, port: int, host: str, no_release: bool) -> None:
     """Take reports in, and release every period that is over.  Stop it with Ctrl-C.
@@ -130,12 +127,8 @@ def serve(folder: Path, port: int, host: str, no_release: bool) -> None:
     """
     from ..shuffler.service import serve as run
 
-    def ready(address: str) -> None:
-        if not is_loopback(host):
-            say(f"shuffledp: {host} can be reached from other machines; put TLS in front of it.", err=True)
-        say(f"{address} (stop with Ctrl-C)")
-
-    run(_service(folder, releases=not no_release), host=host, port=port, ready=ready)
+    told = ready(host, "put TLS in front of it.")
+    run(_service(folder, releases=not no_release), host=host, port=port, ready=told)
 
 
 @shuffler.command()

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,14 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import read
-from .._support.figures import TEXT_WIDTH
 from .._support.tables import Table, Tabular
-from ..accounting.evidence import Evidence, Part, part_of
+from ..accounting.evidence import Evidence, Part, Round
 from ..accounting.guarantee import TRUST
-from ..accounting.outputs import checked_orders
+from ..accounting.outputs import About, WithOutputs
 from ..accounting.resolve import MechanismLike
 from ..accounting.rounds import MOST_ROUNDS
-from ..accounting.with_outputs import About, WithOutputs
+from ..accounting.two_sides import checked_orders
 from ..errors import ParameterError
 from ..numerics.composition import conversions, fixed_pair, sequential
 from ..numerics.composition.sequential import Kind
@@ -33,10 +32,7 @@ from .other_events import OtherEvent, parts_of
 from .remaining import most_rounds
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from .._support.canvas import Labels
+    from .._support.canvas import Figure, Placing
 
 #: Parameters of compose() that have a default.
 _CROWD = ("dropouts", "colluding", "participation")
@@ -112,22 +108,15 @@ class Accountant(WithOutputs, Tabular):
         entries = f"{len(self.entries):,} entr{'y' if len(self.entries) == 1 else 'ies'}"
         return f"<Accountant of {rounds_in_words(self.rounds)} in {entries}, {self.neighbors}>"
 
-    def plot(
-        self,
-        *,
-        delta: float | str,
-        epsilon: float | None = None,
-        width: float = TEXT_WIDTH,
-        ax: Axes | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
+    def plot(self, *, delta: float | str, epsilon: float | None = None, **where: Unpack[Placing]) -> Figure:
         """A figure: eps at delta after every round so far, and the budget if it is given (needs the extra ``plot``).
 
-        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        width : inches; ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of
+        the figure
         """
         from .drawing import draw_accountant
 
-        return draw_accountant(self, delta=delta, epsilon=epsilon, width=width, ax=ax, labels=labels)
+        return draw_accountant(self, delta=delta, epsilon=epsilon, **where)
 
     @by_name
     def compose(
@@ -168,17 +157,9 @@ class Accountant(WithOutputs, Tabular):
                 f"{memoized!r}; a permanent response repeats the same report, so batches can be linked and shuffling "
                 "hides nothing after the first: draw fresh randomness in every round and compose it."
             )
+        crowd = (dropouts, colluding, participation, reports_per_user)
         entry = make_entry(
-            mechanism,
-            n=n,
-            count=count,
-            bound=bound,
-            name=name,
-            participation_limit=participation_limit,
-            reports_per_user=reports_per_user,
-            dropouts=dropouts,
-            colluding=colluding,
-            participation=participation,
+            mechanism, n, *crowd, count=count, bound=bound, name=name, participation_limit=participation_limit
         )
         self.add(entry)
         return self
@@ -236,14 +217,18 @@ class Accountant(WithOutputs, Tabular):
             self._kinds[item.key] = item.kind()
         return self._kinds[item.key]
 
-    def _costs(self) -> tuple[list[Kind], list[int]]:
-        """Distinct profiles and how often each is paid; sorted, so that the order of composition does not matter."""
-        kinds = {item.key: self._kind(item) for item in self._composed}
-        totals = Counter[str]()
+    def _alike(self) -> list[tuple[LedgerEntry | OtherEvent, int]]:
+        """One of all that cost the same, and how often it is paid; sorted, so that the order does not matter."""
+        first, totals = {item.key: item for item in reversed(self._composed)}, Counter[str]()
         for item in self._composed:
             totals[item.key] += item.cost
-        keys = sorted(key for key, kind in kinds.items() if kind.limit > 0.0)
-        return [kinds[key] for key in keys], [totals[key] for key in keys]
+        return [(first[key], totals[key]) for key in sorted(first)]
+
+    def _costs(self) -> tuple[list[Kind], list[int]]:
+        """Distinct profiles and how often each is paid."""
+        paid = [(self._kind(item), cost) for item, cost in self._alike()]
+        known = [(kind, cost) for kind, cost in paid if kind.limit > 0.0]
+        return [kind for kind, _ in known], [cost for _, cost in known]
 
     def _delta(self, delta: object, *further: int) -> float:
         """delta as a number; a rule takes the largest n of these rounds and of further ones."""
@@ -287,9 +272,10 @@ class Accountant(WithOutputs, Tabular):
         events of dp-accounting were composed.
         """
         delta = self._delta(delta)
-        if self._events or any(entry.reports_per_user > 1 for entry in self.entries):
+        rounds = [(item, cost) for item, cost in self._alike() if isinstance(item, LedgerEntry)]
+        if self._events or any(entry.reports_per_user > 1 for entry, _ in rounds):
             return None
-        found = fixed_pairs(self.entries, self._pairs)
+        found = fixed_pairs(rounds, self._pairs)
         if found is None:
             return None
         upper = self.epsilon(delta=delta)
@@ -351,17 +337,14 @@ class Accountant(WithOutputs, Tabular):
 
     def _evidence(self) -> Evidence:
         """What is known of all rounds, kind by kind."""
-        alike: dict[str, list[LedgerEntry | OtherEvent]] = {}
-        for item in self._composed:
-            alike.setdefault(item.key, []).append(item)
-        return Evidence([self._part(same[0], sum(item.cost for item in same)) for _, same in sorted(alike.items())])
+        return Evidence([self._part(item, cost) for item, cost in self._alike()])
 
     def _part(self, item: LedgerEntry | OtherEvent, cost: int) -> Part:
         if isinstance(item, OtherEvent):
             return Part(self._kind(item), cost, mu=item.mu)
         if item.reports_per_user > 1:  # no lower bound is known
             return Part(self._kind(item), cost)
-        return part_of(item.resolved, cost, self._kind(item))
+        return Round(self._kind(item), cost, question=item.resolved)
 
     def to_pld(self, *, step: float | None = None) -> Any:
         """All rounds together as a ``dp_accounting`` PrivacyLossDistribution, pessimistic, for replace-one neighbors.
@@ -456,5 +439,4 @@ def _budget(epsilon: object, round_: dict[str, Any]) -> float:
     """The checked eps of a question about further rounds; their parameters must be parameters of compose()."""
     for name in round_:
         check.one_of("parameter", name, _TERMS)
-    hint = "it is the eps that all rounds together may cost"
-    return check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
+    return check.inside("epsilon", epsilon, hint="it is the eps that all rounds together may cost")

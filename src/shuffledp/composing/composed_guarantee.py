@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.spelling import Renamed
 from .._support.tables import Table
@@ -106,4 +106,4 @@ class ComposedGuarantee(Renamed):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        return dict(json_ready(asdict(self)))
+        return json_object(asdict(self))

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from .._support import figures
 from .._support import validation as check
-from .._support.canvas import Labels, canvas
+from .._support.canvas import Placing, canvas
 from .._support.delta_rules import read
-from .._support.figures import CURVE, TEXT_WIDTH, at_delta
+from .._support.figures import CURVE, at_delta
 from .._support.numbers import round_down
 from .._support.ticks import round_numbers, ticks_at
 from ..errors import ParameterError
 from .composed_guarantee import rounds_in_words
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+    from .._support.canvas import Figure
     from .accountant import Accountant
 
 #: Points of the curve, at most.
@@ -28,13 +24,7 @@ _POINTS = 20
 
 
 def draw_accountant(
-    accountant: Accountant,
-    *,
-    delta: float | str,
-    epsilon: float | None = None,
-    width: float = TEXT_WIDTH,
-    ax: Axes | None = None,
-    labels: Labels | None = None,
+    accountant: Accountant, *, delta: float | str, epsilon: float | None = None, **where: Unpack[Placing]
 ) -> Figure:
     """eps at delta after every round (of many, after round numbers of them and the last), and the budget ``epsilon``.
 
@@ -48,14 +38,12 @@ def draw_accountant(
     """
     if not accountant.rounds:
         raise ParameterError("accountant must hold a round to draw, got none; compose some first.")
-    budget = None
-    if epsilon is not None:
-        budget = check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True)
+    budget = None if epsilon is None else check.inside("epsilon", epsilon)
     at = read(delta).at_largest([entry.n for entry in accountant.entries])
     rounds = np.array(round_numbers(accountant.rounds, _POINTS))
     eps = np.ma.masked_invalid([accountant.first(int(k)).epsilon(delta=at) for k in rounds])
     title = f"ε of {rounds_in_words(accountant.rounds)} over the same users {at_delta(at)}, {accountant.neighbors}"
-    with canvas(title, width, 3.0 if figures.is_wide(width) else 3.2, ax=ax, labels=labels) as page:
+    with canvas(title, height=(3.0, 3.2), **where) as page:
         axes = page.axes
         axes.plot(rounds, eps, **CURVE, label="ε of the rounds so far")
         if budget is not None:
@@ -63,7 +51,5 @@ def draw_accountant(
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(left=0.0)
         ticks_at(axes, rounds.tolist(), page.width)
-        axes.set_xlabel("rounds composed")
-        axes.set_ylabel("central ε (smaller is better)")
-        page.legend(*axes.get_legend_handles_labels())
+        page.explain("rounds composed", "central ε (smaller is better)")
     return page.figure

@@ -17,26 +17,23 @@ _FEW = 64
 Kept = dict[tuple[str, Ladder], tuple[PairLosses, ...] | None]
 
 
-def fixed_pairs(entries: Iterable[LedgerEntry], kept: Kept) -> tuple[list[PairLosses], list[int]] | None:
+def fixed_pairs(rounds: Iterable[tuple[LedgerEntry, int]], kept: Kept) -> tuple[list[PairLosses], list[int]] | None:
     """One pair of datasets for every distinct entry, and how often it is paid; None if one has no known law.
 
     ``kept`` holds what was found before, and afterward more of it.
     """
-    alike: dict[str, list[LedgerEntry]] = {}
-    for entry in entries:
-        if entry.mechanism.local_epsilon > 0.0:
-            alike.setdefault(entry.key, []).append(entry)
+    telling = [(entry, cost) for entry, cost in rounds if entry.mechanism.local_epsilon > 0.0]
     pairs: list[PairLosses] = []
     counts: list[int] = []
-    ladder = ladder_for(len(alike))
-    for key, same in sorted(alike.items()):
-        if (key, ladder) not in kept:
-            kept[key, ladder] = _most_telling(same[0], ladder)
-        found = kept[key, ladder]
+    ladder = ladder_for(len(telling))
+    for entry, cost in telling:
+        if (entry.key, ladder) not in kept:
+            kept[entry.key, ladder] = _most_telling(entry, ladder)
+        found = kept[entry.key, ladder]
         if found is None:
             return None
         pairs += found
-        counts += [sum(entry.cost for entry in same)] * len(found)
+        counts += [cost] * len(found)
     return pairs, counts
 
 

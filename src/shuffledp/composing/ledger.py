@@ -149,16 +149,16 @@ class LedgerEntry:
 
 def make_entry(
     mechanism: MechanismLike | Subject,
-    *,
     n: object,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
+    reports_per_user: int = 1,
+    *,
     count: object = 1,
     bound: str = "auto",
     name: object = None,
     participation_limit: object = None,
-    reports_per_user: int = 1,
-    dropouts: float | str = 0,
-    colluding: float | str = 0,
-    participation: float | str = 1.0,
 ) -> LedgerEntry:
     """A checked entry of those of n users who can be counted on; the bound must be a proved upper bound.
 
@@ -167,22 +167,15 @@ def make_entry(
     >>> make_entry("grr:eps0=1,d=4", n=1e4, count=3, dropouts=0.05).n
     9500
     """
-    crowd = Crowd.of(
-        check.users(n),
-        dropouts=dropouts,
-        colluding=colluding,
-        participation=participation,
-        reports_per_user=reports_per_user,
-    )
+    crowd = Crowd.of(check.users(n), dropouts, colluding, participation, reports_per_user)
     must_be_separate(crowd)
     left = subject_of(mechanism).left_of(replace(crowd, reports_per_user=1))
     whole = Crowd(crowd.honest, participation=crowd.participation)
     resolved = resolve(left, bound, whole).must_hold("be composed")
     if name is not None and not (isinstance(name, str) and 0 < len(name) <= 200):
         raise ParameterError(f"name must be a short text or None, got {check.shown(name)}; use up to 200 characters.")
-    limit = participation_limit
+    limit, hint = participation_limit, "it is the most rounds that one user takes part in"
     if limit is not None:
-        hint = "it is the most rounds that one user takes part in"
         limit = check.whole("participation_limit", limit, low=1, high=MOST_ROUNDS, hint=hint)
     entry = LedgerEntry(
         mechanism=left.mechanism,

@@ -18,31 +18,6 @@ from .claims import Results, claim, savings, verdict
 from .curves import Series, curves, spread_out
 from .plan import Unit
 
-CITATION = (
-    'B. Balle, J. Bell, A. Gascon, K. Nissim, "The Privacy Blanket of the Shuffle Model", CRYPTO 2019, arXiv:1903.02837'
-)
-PARTS = {
-    "figure-blanket-generic": "Any randomizer with local budget 1/2: eps against the number of users",
-    "figure-blanket-budget": "The local budget that eps = 0.1 allows",
-    "figure-blanket-tails": "Hoeffding against Bennett, three randomizers",
-    "figure-blanket-alphabet": "Randomized response whose alphabet grows with the crowd",
-}
-CAPTIONS = {
-    "figure-blanket-generic": "Lower is better. EFMRTT19 is drawn by its closed form where that is below eps0.",
-    "figure-blanket-budget": "Higher is better: less noise for the same eps. auto is the smallest proved bound of "
-    "today, for the same randomizers.",
-    "figure-blanket-tails": "The tail bounds and the exact blanket have the same law; what lies between them is lost "
-    "in the inequalities, and what lies between the exact blanket and auto is lost by the blanket.",
-    "figure-blanket-alphabet": "delta = 1/n^2 and k the whole part of the cube root of n.",
-}
-ASSUMPTIONS = (
-    "eps0 = 0.5 or eps = 0.1, delta = 1e-6, the ranges of n, RR over 2 and 100 symbols, Laplace, and k = n^(1/3) with "
-    "delta = n^-2 are those of the notebook that the authors released (commit 1778a0d), which says that it was used "
-    "for the plots of the paper; which panel is which figure of the paper it does not say.",
-    "EFMRTT19 is 12 eps0 sqrt(log(1/delta)/n) for eps0 <= 1/2, n >= 1000, as in that notebook.",
-    "Where no analysis gives more than the local guarantee, eps0 = eps is drawn.",
-    "Budgets are calibrated to a relative 1e-4 in eps, downwards.",
-)
 #: Label, name of the mechanism and what else it needs.
 _RANDOMIZERS: dict[str, tuple[str, str, dict[str, int]]] = {
     "rr2": ("RR-2", "grr", {"d": 2}),
@@ -183,8 +158,7 @@ def judge(results: Results) -> list[dict[str, Any]]:
     alone = sum(first is None and theirs < panels[0]["settings"]["eps0"] for theirs, first in found)
     return [
         claim(
-            "Abstract",
-            "The bound generalizes that of Erlingsson et al. to a wider range of parameters.",
+            "blanket-2019",
             verdict(share),
             {
                 "points of the first figure where only the blanket amplifies": f"{alone} of {len(found)}",
@@ -193,6 +167,5 @@ def judge(results: Results) -> list[dict[str, Any]]:
                     panels, "swap", ["hoeffding"]
                 ),
             },
-            "Judged by the generic Hoeffding bound: at every point it is at most EFMRTT19, or that does not amplify.",
         )
     ]

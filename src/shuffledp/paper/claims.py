@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .words import CLAIMS
+
 #: part -> unit -> {"title", "settings", "data"}, as in results.json.
 Results = dict[str, dict[str, dict[str, Any]]]
 
@@ -82,15 +84,19 @@ def verdict(share: float, *, whole: float = 0.999) -> str:
     return HOLDS if share >= whole else PARTLY if share > 0.0 else FAILS
 
 
-def claim(place: str, says: str, verdict_: str, measured: Mapping[str, str | Range], comment: str) -> dict[str, Any]:
-    """A claim for results.json: ``measured`` to be read, ``ranges`` [low, high] to be computed with."""
+def claim(name: str, verdict_: str, measured: Mapping[str, str | Range], **numbers: int) -> dict[str, Any]:
+    """A claim for results.json: ``measured`` to be read, ``ranges`` [low, high] to be computed with.
+
+    Its words are in words.yaml; ``numbers`` stand in the comment.
+    """
+    said = CLAIMS[name]
     return {
-        "place": place,
-        "says": says,
+        "place": said["place"],
+        "says": said["says"],
         "verdict": verdict_,
         "measured": {key: value.percent() if isinstance(value, Range) else value for key, value in measured.items()},
         "ranges": {key: [value.low, value.high] for key, value in measured.items() if isinstance(value, Range)},
-        "comment": comment,
+        "comment": said["comment"].format(**numbers),
     }
 
 
@@ -99,8 +105,7 @@ def _single(results: Results) -> dict[str, Any]:
     sound = savings(panels, "blanket", _DRAWN, _ABOUT_30)
     strong = savings(panels, "blanket", _STRONG)
     return claim(
-        "Abstract; section 7.1; figures 1 and 2",
-        "Single-message protocols save up to (text: about) 30 % of the budget against the best earlier bound.",
+        "single",
         verdict(sound.share),
         {
             "as printed, against the baselines as drawn": savings(panels, "published", _DRAWN),
@@ -110,10 +115,6 @@ def _single(results: Results) -> dict[str, Any]:
             "exact blanket (sound), against the same (with exact b and c)": strong,
             "swap bound (sound, later than the paper), against the baselines as drawn": savings(panels, "swap", _DRAWN),
         },
-        "Judged by the sound saving against the baselines as drawn: 25 % or more counts as about 30 %; the claim holds "
-        "if all points reach that, partly if some do. Near 30 % over much of the range, nothing at small eps0 for "
-        "local hash as printed. The Hoeffding and Bennett bounds of 2019 with the mechanism's own b and c, which were "
-        "available, are much better than with gamma alone, and the saving over them is about half.",
     )
 
 
@@ -121,8 +122,7 @@ def _multi(results: Results) -> dict[str, Any]:
     cheu, balls = list(results["figure3"].values()), list(results["figure4"].values())
     found = [against_claim(panels, "blanket", _ABOUT_75) for panels in (cheu, balls)]
     return claim(
-        "Abstract; section 7.2; figures 3 and 4",
-        "Multi-message protocols save about 75 % against the original analyses.",
+        "several",
         verdict(min(r.share for r in found)),
         {
             "Cheu and Zhilyaev, as printed": against_claim(cheu, "published"),
@@ -130,7 +130,6 @@ def _multi(results: Results) -> dict[str, Any]:
             "Cheu and Zhilyaev, exact blanket (sound)": found[0],
             "balls into bins (printed = exact here)": found[1],
         },
-        "Against the closed formulas of the original works.",
     )
 
 
@@ -138,12 +137,9 @@ def _search(results: Results) -> dict[str, Any]:
     found = savings(results["figure4"].values(), "blanket", ["search"], _ABOUT_75)
     small = 1.0 / (1.0 - found.low), 1.0 / (1.0 - found.high)
     return claim(
-        "Section 7.2; figure 4",
-        "The same 75 % for balls-into-bins, whose authors also publish a numerical search.",
+        "search",
         verdict(found.share),
         {"saved against the authors' numerical search": found, "as a factor": f"{small[0]:.2f} to {small[1]:.2f}"},
-        "The original authors' own program already has most of the gain over the formula; the larger factors "
-        "belong to eps' below 0.1.",
     )
 
 
@@ -153,8 +149,7 @@ def _closed(results: Results) -> dict[str, Any]:
     loose = against_claim(panels, "asymptotic", 0.0)
     printed = against_claim(panels, "asymptotic-published", 0.0)
     return claim(
-        "Section 7.2",
-        "Both closed forms beat the original works, and the analytic one saves more than 50 %.",
+        "closed",
         verdict(min(analytic.share, printed.share)),
         {
             "analytic (Theorem 4.2), sound version": analytic,
@@ -163,8 +158,6 @@ def _closed(results: Results) -> dict[str, Any]:
             "asymptotic, as printed": printed,
             "points where the printed asymptotic form wins": f"{100 * printed.share:.0f} %",
         },
-        "The analytic form as printed is not safe (see the errata); the sound one still saves half. The asymptotic "
-        "form loses to the original formula for small eps'.",
     )
 
 
@@ -173,8 +166,7 @@ def _parallel(results: Results) -> dict[str, Any]:
     formula = savings(panels, "published", ["basic"], _ABOUT_75)
     impossible = savings(panels, "released", ["dataset"], 1e-9)
     return claim(
-        "Section 7.3; figure 5",
-        "Advanced parallel composition saves about 75 % against the basic one (abstract: 75 to 95 %).",
+        "parallel",
         verdict(formula.share),
         {
             "formula of the text, printed law": formula,
@@ -183,8 +175,6 @@ def _parallel(results: Results) -> dict[str, Any]:
             "beta as the authors' program sets it": savings(panels, "released", ["basic"]),
             "points where that eps is below the eps of a concrete dataset": f"{100 * impossible.share:.0f} %",
         },
-        "The program assigns beta in the loop over the levels where the formula adds, so only the term of the leaves "
-        "over H is left. The text's numbers lie in the range that this gives, and outside what Theorem 6.1 gives.",
     )
 
 
@@ -193,8 +183,7 @@ def _separate(results: Results) -> dict[str, Any]:
     worst = savings(panels, "blanket", ["separate-worst"], 0.8)
     best = savings(panels, "blanket", ["separate-best"], 0.8)
     return claim(
-        "Section 7.3; figure 5; abstract",
-        "It saves 80 to 95 % against answering the levels with separate groups of users.",
+        "separate",
         verdict(min(worst.share, best.share)) if best.share else (PARTLY if worst.share else FAILS),
         {
             "exact blanket (sound), against the worst separate level": worst,
@@ -204,8 +193,6 @@ def _separate(results: Results) -> dict[str, Any]:
             ),
             "the program's beta, against the best level": savings(panels, "released", ["separate-best"]),
         },
-        "A guarantee for everybody is that of the worst level, and there the saving is real. Against the best level "
-        "(users on the leaves only) composing can even cost: a negative saving.",
     )
 
 
@@ -216,8 +203,7 @@ def _speed(results: Results) -> dict[str, Any]:
     high = [row["T10"]["above"] for row in rows]
     ours = max(row["seconds"] for row in rows)
     return claim(
-        "Abstract; section 7.4; table 5",
-        "Less than 10 seconds for 10^8 users.",
+        "speed",
         HOLDS if max(slow) < 10 else PARTLY if max(fast) < 10 else FAILS,
         {
             "printed times, T = 20": f"{min(slow):g} to {max(slow):g} s",
@@ -225,8 +211,6 @@ def _speed(results: Results) -> dict[str, Any]:
             "printed eps for T = 10 is too high by": f"{100 * min(high):.1f} to {100 * max(high):.0f} %",
             "this library, slowest of the four (machine of this run)": f"{1000 * ours:.3g} ms",
         },
-        "True of T = 10 only, where the binary search has not converged. With a contour integral instead of a sum over "
-        "n terms the time does not depend on n.",
     )
 
 
@@ -235,8 +219,7 @@ def _tight(results: Results) -> dict[str, Any]:
     kinds = {kind: [r["claim"] for r in rows if r["verdict"] == kind] for kind in ("tight", "not a bound", "not tight")}
     left = [r["claim"] for r in rows if r["verdict"] == "open"]
     return claim(
-        "Section 5",
-        "The upper bounds of the named randomizers equal the lower bounds and are exactly tight.",
+        "tight",
         verdict(len(kinds["tight"]) / len(rows)),
         {
             "tight": "; ".join(kinds["tight"]) or "none",
@@ -244,9 +227,6 @@ def _tight(results: Results) -> dict[str, Any]:
             "printed value above the exact blanket (not tight)": "; ".join(kinds["not tight"]) or "none",
             "reached by no known dataset": "; ".join(left) or "none",
         },
-        "For the rows in the second line the printed upper bound equals the two-count lower bound, but a lower bound "
-        "is not an upper bound: the same dataset, looked at in full, is worse. mixDUMP is tight only if the other "
-        "users' own messages are not counted.",
     )
 
 
@@ -255,11 +235,11 @@ def _sound(results: Results) -> dict[str, Any]:
     exact = [e for e in entries if e["exact"]]
     first = entries[0]
     return claim(
-        "Theorems 4.1, 4.7, 4.8",
-        "The printed numerical value is an upper bound on the divergence of the shuffled reports.",
+        "sound",
         HOLDS if first["truth_value"] <= first["printed_value"] else FAILS,
         {"printed, true value": f"{first['printed']}, {first['truth']} ({first['case']})"},
-        f"{len(exact)} of the {len(entries)} errata below are settled by enumeration in exact fractions.",
+        exact=len(exact),
+        entries=len(entries),
     )
 
 

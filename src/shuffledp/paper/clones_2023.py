@@ -1,6 +1,7 @@
 """Feldman, McMillan and Talwar, SODA 2023: what is known of eps0 alone, the stronger clone beside the swap bound.
 
-The numbers that its text states for the figures could not be opened, so the settings here are ours (``ASSUMPTIONS``).
+The numbers that its text states for the figures could not be opened, so the settings here are ours
+(words.yaml, assumptions).
 """
 
 from __future__ import annotations
@@ -13,30 +14,6 @@ from .claims import Results, claim, savings, verdict
 from .curves import Series, curves, spaced, spread_out
 from .plan import Unit
 
-CITATION = (
-    'V. Feldman, A. McMillan, K. Talwar, "Stronger Privacy Amplification by Shuffling for Renyi and Approximate '
-    'Differential Privacy", SODA 2023, arXiv:2208.04591'
-)
-PARTS = {
-    "figure-clones-budget": "eps after shuffling against the local budget",
-    "figure-clones-users": "eps after shuffling against the number of users",
-    "figure-clones-renyi": "Renyi divergence against its order",
-}
-CAPTIONS = {
-    "figure-clones-budget": "Any randomizer with local budget eps0 that all users run. Below: how far eps is above "
-    "that of a concrete dataset, which no analysis by eps0 alone can beat.",
-    "figure-clones-users": "The same against the number of users.",
-    "figure-clones-renyi": "Upper values, divided by the order: a Gaussian mechanism would be a level line.",
-}
-ASSUMPTIONS = (
-    "The text of the paper was not at hand beyond its abstract and errata, which state no numbers for its figures 1 to "
-    "3: delta = 1e-6, the numbers of users, the budgets and the orders are ours.",
-    "The stronger clone is drawn for one randomizer that all users run and that is not adaptive, where it is proved "
-    "without the lemma that the errata withdraw (docs/proofs.md, section 4).",
-    "Clone is the analysis of the same authors of 2021, evaluated here; at n = 1e5, eps0 = 4, delta = 1e-6 it lies "
-    "within the bracket that their released program prints.",
-    "Every eps carries a relative error of at most 1e-4, upwards for upper bounds and downwards for lower ones.",
-)
 _SERIES = (
     Series("swap", "swap bound (later than the paper)", ("swap-general", "local")),
     Series("stronger-clone", "stronger clone (2023)", ("general", "local")),
@@ -95,14 +72,4 @@ def judge(results: Results) -> list[dict[str, Any]]:
             panels, "swap", ["stronger-clone"]
         ),
     }
-    return [
-        claim(
-            "Abstract",
-            "The new analysis gives tighter numerical bounds than the clone of 2021 in all settings.",
-            verdict(saved.share),
-            measured,
-            "Judged at the points of the figures, for one randomizer that all users run; where both equal the local "
-            "guarantee the saving is 0. The swap bound loses (a negative saving) where few users are free, and "
-            "bound='auto' then takes the stronger clone.",
-        )
-    ]
+    return [claim("clones-2023", verdict(saved.share), measured)]

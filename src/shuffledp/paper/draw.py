@@ -1,61 +1,87 @@
-"""The figures: the paper's axes above, and below them how far every analysis is from the exact blanket."""
+"""The figures: curves over one axis, panel beside panel, and in a strip below how far they are from another one.
+
+Those of Wang et al. have the paper's axes, and compare with the exact blanket; those of other papers (``PLAIN``)
+compare with the lower bound, where one is known.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._support.figures import LINES, TEXT_WIDTH, new_figure, style
 from .claims import ratio
-from .draw_plain import PLAIN, plain_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: One line per analysis, the same in all figures (no two that share a number meet in one figure).
-_LINE = {
-    key: LINES[i]
-    for i, keys in enumerate(
-        (
-            ("blanket",),
-            ("repaired", "rows"),
-            ("published",),
-            ("dataset", "search"),
-            ("two-counts",),
-            ("stronger-clone", "basic", "analytic"),
-            ("clone", "separate-best", "analytic-published"),
-            ("specific", "separate-worst"),
-            ("specific-gamma", "asymptotic"),
-            ("generic", "released", "asymptotic-published"),
-            ("efmrtt19",),
-            ("swap",),
-        )
-    )
-    for key in keys
-}
+
+@contextmanager
+def _side_by_side(
+    panels: Sequence[dict[str, Any]], labels: tuple[str, str], *, height: float, rows: Sequence[float], columns: int
+) -> Iterator[tuple[Figure, Any]]:
+    """A figure with a column of axes for each panel, in ``rows`` of these heights; its legend has ``columns``."""
+    with style():
+        drawn = new_figure(TEXT_WIDTH, height)
+        grid = drawn.subplots(len(rows), len(panels), sharex=True, sharey="row", squeeze=False, height_ratios=rows)
+        for column, panel in enumerate(panels):
+            grid[0, column].set_title(panel["title"])
+            grid[-1, column].set_xlabel(labels[0])
+        grid[0, 0].set_ylabel(labels[1])
+        yield drawn, grid
+        drawn.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+        drawn.draw_without_rendering()  # the layout once, not again for every format
+        drawn.set_layout_engine("none")
+
+
+def _values_of(curve: dict[str, Any]) -> list[float | None]:
+    """What a curve shows: eps, or another value."""
+    found: list[float | None] = curve["epsilon"] if "epsilon" in curve else curve["value"]
+    return found
+
+
+def _above(panel: dict[str, Any], key: str, other: str) -> list[float | None]:
+    """How many percent a curve is above another one."""
+    pairs = zip(_values_of(panel["data"][key]), _values_of(panel["data"][other]), strict=True)
+    return [None if a is None or not b else 100.0 * (a / b - 1.0) for a, b in pairs]
+
+
+def _draw_line(axes: Axes, x: Sequence[float], y: Sequence[float | None], place: int, **look: Any) -> None:
+    """One line through the points that are known.
+
+    Markers are at every fifth point or so, shifted from curve to curve so that curves which coincide are all seen.
+    """
+    known = [(a, b) for a, b in zip(x, y, strict=True) if b is not None]
+    every = (place % 5, max(1, min(5, len(known) // 4)))
+    axes.plot([a for a, _ in known], [b for _, b in known], markevery=every, **look)
+
+
+# -- Wang et al. ----------------------------------------------------------------------------------------------------
+
+#: Analyses by their lines, the same in all figures (no two that share a line meet in one figure).
+_KEYS = (
+    "blanket; repaired rows; published; dataset search; two-counts; stronger-clone basic analytic; "
+    "clone separate-best analytic-published; specific separate-worst; specific-gamma asymptotic; "
+    "generic released asymptotic-published; efmrtt19; swap"
+)
+_LINE = {key: LINES[i] for i, keys in enumerate(_KEYS.split("; ")) for key in keys.split()}
 _HOLLOW = {"published", "analytic-published", "asymptotic-published", "released"}
 _STRIP = ("published", "repaired", "two-counts", "dataset")
 _SINGLE = (
-    *("swap", "blanket", "repaired", "published", "dataset", "two-counts"),
-    *("stronger-clone", "clone", "specific", "specific-gamma", "generic", "efmrtt19"),
+    "swap blanket repaired published dataset two-counts stronger-clone clone specific specific-gamma generic efmrtt19"
 )
-_CHEU = (
-    *("blanket", "rows", "published", "dataset", "two-counts"),
-    *("analytic", "analytic-published", "asymptotic", "asymptotic-published"),
-)
-_BALLS = ("blanket", "search", "analytic", "asymptotic")
-_RANGES = (
-    *("blanket", "repaired", "published", "dataset", "two-counts"),
-    *("basic", "separate-best", "separate-worst", "released"),
-)
+_CHEU = "blanket rows published dataset two-counts analytic analytic-published asymptotic asymptotic-published"
+_BALLS = "blanket search analytic asymptotic"
+_RANGES = "blanket repaired published dataset two-counts basic separate-best separate-worst released"
 _LOCAL = ("local budget $\\varepsilon_0$", "$\\log_2$ of the amplification\nratio $\\varepsilon_0/\\varepsilon$")
 _CLAIMED = (
     "eps of the original claim, $\\varepsilon'$",
     "$\\log_2$ of the extra amplification\nratio $\\varepsilon'/\\varepsilon$",
 )
 #: part -> curves, axis labels, and whether the strip is drawn.
-_LAYOUT: dict[str, tuple[Sequence[str], tuple[str, str], bool]] = {
+_LAYOUT: dict[str, tuple[str, tuple[str, str], bool]] = {
     "figure1": (_SINGLE, _LOCAL, True),
     "figure2": (_SINGLE, _LOCAL, True),
     "figure3": (_CHEU, _CLAIMED, False),
@@ -76,28 +102,19 @@ _LABELS = {
 def figure(part: str, panels: Sequence[dict[str, Any]]) -> Figure:
     """Draw a figure from its panels."""
     if part in PLAIN:
-        return plain_figure(part, panels)
-    keys, (xlabel, ylabel), strip = _LAYOUT[part]
-    with style():
-        drawn = new_figure(TEXT_WIDTH, 5.2 if strip else 3.6)
-        shared: dict[str, Any] = {"sharex": True, "sharey": "row", "squeeze": False}
-        grid = drawn.subplots(1 + strip, len(panels), height_ratios=[2.4, 1.0] if strip else [1.0], **shared)
+        return _plain_figure(part, panels)
+    keys, words, strip = _LAYOUT[part]
+    height, rows = (5.2, [2.4, 1.0]) if strip else (3.6, [1.0])
+    with _side_by_side(panels, words, height=height, rows=rows, columns=2) as (drawn, grid):
         for column, panel in enumerate(panels):
-            _ratios(grid[0, column], part, keys, panel)
-            grid[0, column].set_title(panel["title"])
+            _ratios(grid[0, column], part, keys.split(), panel)
             if strip:
                 _distances(grid[1, column], panel)
-            grid[-1, column].set_xlabel(xlabel)
-        grid[0, 0].set_ylabel(ylabel)
-        if xlabel == _LOCAL[0]:
+        if words == _LOCAL:
             grid[0, 0].set_xticks(range(6))
         if strip:
             grid[1, 0].set_ylabel("$\\varepsilon$ against the\nexact blanket")
             grid[1, 0].yaxis.set_major_formatter(_percent)
-        handles, labels = grid[0, 0].get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside lower center", ncols=2)
-        drawn.draw_without_rendering()  # the layout once, not again for every format
-        drawn.set_layout_engine("none")
     return drawn
 
 
@@ -106,33 +123,24 @@ def _percent(value: float, _: int) -> str:
     return f"{value:+.0f} %".replace("-", "\N{MINUS SIGN}") if value else "0 %"
 
 
-def _line(key: str, place: int, points: int) -> dict[str, Any]:
-    """Markers at every fifth point, shifted from curve to curve so that curves which coincide are all seen."""
-    line = {**_LINE[key], "markevery": (place % 5, max(1, min(5, points // 4)))}
-    if key in _HOLLOW:
-        line["markerfacecolor"] = "white"
-    return line
+def _look(key: str) -> dict[str, Any]:
+    return {**_LINE[key], "markerfacecolor": "white"} if key in _HOLLOW else _LINE[key]
 
 
 def _ratios(axes: Axes, part: str, keys: Sequence[str], panel: dict[str, Any]) -> None:
     x = panel["settings"]["x"]
     for place, key in enumerate(keys):
         curve = panel["data"][key]
-        points = [(a, ratio(a, eps)) for a, eps in zip(x, curve["epsilon"], strict=True)]
-        known = [(a, y) for a, y in points if y is not None]
         label = _LABELS.get(part, {}).get(key, curve["label"])
-        axes.plot([a for a, _ in known], [y for _, y in known], label=label, **_line(key, place, len(known)))
+        _draw_line(axes, x, list(map(ratio, x, curve["epsilon"])), place, label=label, **_look(key))
     axes.axhline(0.0, color="#888888", linewidth=0.6)
     if part == "figure3":
         _infeasible(axes, panel)
 
 
 def _distances(axes: Axes, panel: dict[str, Any]) -> None:
-    base = panel["data"]["blanket"]["epsilon"]
     for place, key in enumerate(_STRIP):
-        points = zip(panel["settings"]["x"], panel["data"][key]["epsilon"], base, strict=True)
-        known = [(a, 100.0 * (eps / b - 1.0)) for a, eps, b in points if eps is not None and b is not None]
-        axes.plot([a for a, _ in known], [y for _, y in known], **_line(key, place, len(known)))
+        _draw_line(axes, panel["settings"]["x"], _above(panel, key, "blanket"), place, **_look(key))
     axes.axhline(0.0, color="#000000", linewidth=0.8)
 
 
@@ -144,3 +152,51 @@ def _infeasible(axes: Axes, panel: dict[str, Any]) -> None:
     axes.axvspan(0.0, first, color="#eeeeee", linewidth=0)
     axes.text(0.5 * first, 0.5, "no flip probability", transform=axes.get_xaxis_transform(), rotation=90, **_NOTE)
     axes.set_xlim(0.0, 1.55)
+
+
+# -- other papers ---------------------------------------------------------------------------------------------------
+
+_USERS, _BUDGET, _EPS = "users $n$", "local budget $\\varepsilon_0$", "$\\varepsilon$ after shuffling"
+
+
+class Layout(NamedTuple):
+    """Labels of the axes, whether they are logarithmic, and the curves that the strip compares with the lower bound."""
+
+    xlabel: str
+    ylabel: str
+    xlog: bool = True
+    ylog: bool = False
+    strip: tuple[str, ...] = ()
+
+
+_ABOVE = ("swap", "stronger-clone", "clone")
+PLAIN = {
+    "figure-clones-budget": Layout(_BUDGET, _EPS, xlog=False, ylog=True, strip=_ABOVE),
+    "figure-clones-users": Layout(_USERS, _EPS, ylog=True, strip=_ABOVE),
+    "figure-clones-renyi": Layout("order $\\alpha$", "Renyi divergence / $\\alpha$", ylog=True),
+    "figure-blanket-generic": Layout(_USERS, _EPS, ylog=True, strip=("swap", "stronger-clone")),
+    "figure-blanket-budget": Layout(_USERS, _BUDGET),
+    "figure-blanket-tails": Layout(_USERS, _BUDGET),
+    "figure-blanket-alphabet": Layout(_USERS, _BUDGET),
+}
+
+
+def _plain_figure(part: str, panels: Sequence[dict[str, Any]]) -> Figure:
+    """Draw the panels side by side, with one legend below."""
+    layout, keys = PLAIN[part], list(panels[0]["data"])
+    height, rows = (4.6, [2.0, 1.0]) if layout.strip else (3.4, [1.0])
+    with _side_by_side(panels, layout[:2], height=height, rows=rows, columns=3) as (drawn, grid):
+        for column, panel in enumerate(panels):
+            axes, x = grid[0, column], panel["settings"]["x"]
+            for place, key in enumerate(keys):
+                curve = panel["data"][key]
+                _draw_line(axes, x, _values_of(curve), place, label=curve["label"], **LINES[place])
+            axes.set_xscale("log" if layout.xlog else "linear")
+            axes.set_yscale("log" if layout.ylog else "linear")
+            for key in layout.strip:
+                place = keys.index(key)
+                _draw_line(grid[1, column], x, _above(panel, key, "dataset"), place, **LINES[place])
+        if layout.strip:
+            grid[1, 0].set_ylabel("above the\nlower bound, %")
+            grid[1, 0].set_ylim(-2.0, 70.0)
+    return drawn

@@ -92,7 +92,7 @@ def reproduce(
         "name": paper,
         "paper": chosen.citation,
         "points": points,
-        "assumptions": list(chosen.assumptions),
+        "assumptions": chosen.assumptions,
         "titles": {part: chosen.parts[part] for part in results},
         "claims": chosen.judge(results),
         "results": results,

@@ -16,7 +16,7 @@ from .._support.numbers import round_down, round_up
 from .._support.reading import as_written
 from .._support.tables import Column, Table, Tabular, epsilon_column, number_column
 from .._support.text import visible
-from ..accounting.with_outputs import About, WithOutputs
+from ..accounting.outputs import About, WithOutputs
 from ..errors import ParameterError
 from ..planning.tasks import Predicted
 from .plans import PlanDraft, Source, plans_of, save_plans

@@ -13,7 +13,7 @@ from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, count_column, epsilon_column
 from .._support.text import visible
 from ..accounting.guarantee import absent, at_most, not_below
-from ..accounting.with_outputs import About, WithOutputs
+from ..accounting.outputs import About, WithOutputs
 from ..composing.composed_guarantee import rounds_in_words
 from ..errors import ParameterError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...errors import ParameterError
@@ -52,31 +52,12 @@ def parse_json(text: str, kind: Kind, shown: str, *, numbers_as_text: bool = Fal
     """
     _refuse_depth(text, kind, shown)
 
-    def number(convert: Callable[[str], int | float]) -> Callable[[str], int | float]:
-        def bounded(written: str) -> int | float:
-            value = convert(written) if len(written) <= MOST_FIGURES and not _EXPONENT.search(written) else None
-            if value is None or abs(value) == float("inf"):
-                raise ParameterError(
-                    f"{kind.subject} must hold numbers of moderate length and size, got {written[:30]}"
-                    f"{'...' if len(written) > 30 else ''} in {shown}; {kind.advice}."
-                )
-            return value
-
-        return bounded
-
-    def constant(written: str) -> float:
-        raise NotJSONError(f"{written} is not JSON")
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        return unrepeated(pairs, shown)
-
-    hooks: dict[str, Any] = (
-        {"parse_int": str, "parse_float": str, "parse_constant": str}
-        if numbers_as_text
-        else {"parse_int": number(int), "parse_float": number(float), "parse_constant": constant}
-    )
+    hooks: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), str)
+    if not numbers_as_text:
+        numbers = {f"parse_{convert.__name__}": partial(_number, convert, kind, shown) for convert in (int, float)}
+        hooks = {**numbers, "parse_constant": _refuse_constant}
     try:
-        data = json.loads(text, object_pairs_hook=once, **hooks)
+        data = json.loads(text, object_pairs_hook=partial(unrepeated, shown=shown), **hooks)
         if "\\u" in text:  # half of a surrogate pair is not text: it cannot be printed
             json.dumps(data, ensure_ascii=False).encode("utf-8")
         return data
@@ -84,6 +65,21 @@ def parse_json(text: str, kind: Kind, shown: str, *, numbers_as_text: bool = Fal
         raise NotJSONError(f"a mistake in line {error.lineno}") from None
     except UnicodeEncodeError:
         raise NotJSONError("half of a surrogate pair") from None
+
+
+def _number(convert: type[int] | type[float], kind: Kind, shown: str, written: str) -> int | float:
+    """A number of bounded length and size."""
+    value = convert(written) if len(written) <= MOST_FIGURES and not _EXPONENT.search(written) else None
+    if value is None or abs(value) == float("inf"):
+        raise ParameterError(
+            f"{kind.subject} must hold numbers of moderate length and size, got {written[:30]}"
+            f"{'...' if len(written) > 30 else ''} in {shown}; {kind.advice}."
+        )
+    return value
+
+
+def _refuse_constant(written: str) -> float:
+    raise NotJSONError(f"{written} is not JSON")
 
 
 def unrepeated(pairs: list[tuple[str, Any]], shown: str) -> dict[str, Any]:
