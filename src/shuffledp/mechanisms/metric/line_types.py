@@ -16,20 +16,18 @@ common part is that of the types 0, ..., M: e^(-hM/2).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from functools import partial
-
-import numpy as np
 
 from ...errors import BoundNotApplicableError
 from ...numerics.pair import ShuffledPair
 from ...numerics.rows import pad
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair, TypeTable
+from ..numeric.laplace_types import cells, log_spread_between, log_spread_far, shares, widest
 from .line_pairs import LinePairs
 
-#: By how much the logarithm of a spread may exceed that of the worst pair and type, and what a cell takes of the rest.
-_ROOM, _SHARE = 4e-4, 0.5
+#: By how much the logarithm of a spread may exceed that of the worst pair and type.
+_ROOM = 4e-4
 #: Beyond this length hardly any user is free; and the most laws that are listed.
 _LONGEST, _MOST_SLOTS = 12.0, 600
 
@@ -62,13 +60,13 @@ def _table(line: LinePairs, listed: list[Slot]) -> TypeTable:
 def slots(line: LinePairs) -> list[Slot]:
     """What covers all pairs and types."""
     h, apart, far = line.step, line.apart, line.length
-    most = _far(h * apart, h * far) + _ROOM
-    half = _cells(0, (apart + 1) // 2, h, lambda x: most - _between(h * apart, h * x))
-    found = [(apart, x, share) for x, share in _shares([*half, *(apart - x for x in reversed(half))], h)]
+    most = log_spread_far(h * apart, h * far) + _ROOM
+    half = cells(0, (apart + 1) // 2, h, lambda x: most - log_spread_between(h * apart, h * x))
+    found = [(apart, x, share) for x, share in shares([*half, *(apart - x for x in half)], h)]
     top = apart
     while top > 0:
         ends, width = _group(line, top, most)
-        found += [(top, x, share) for x, share in _shares(ends, h)]
+        found += [(top, x, share) for x, share in shares(ends, h)]
         if len(found) > _MOST_SLOTS:
             raise BoundNotApplicableError(
                 "bound 'swap' of metric-laplace takes too many laws for such distances; use bound='auto'."
@@ -80,49 +78,5 @@ def slots(line: LinePairs) -> list[Slot]:
 def _group(line: LinePairs, top: int, most: float) -> tuple[list[int], int]:
     """Ends of cells of the types beyond a pair at most ``top`` apart, and how many smaller distances they are for."""
     h, far = line.step, line.length
-    width = _widest(top, lambda more: _far(h * top, h * (far + more)), most)
-    return _cells(far + width, top, h, lambda x: most - _far(h * top, h * x)), width
-
-
-def _cells(start: int, stop: int, h: float, room: Callable[[int], float]) -> list[int]:
-    """Points from ``start`` to ``stop``: a cell of D units adds D^2/8 to the logarithm of the spread at its start."""
-    sign, x, found = (1 if stop > start else -1), start, []
-    while x != stop:
-        found.append(x)
-        wide = 2.0 * math.acosh(math.exp(min(max(_SHARE * room(x), 0.0), 50.0))) / h
-        x += sign * min(max(int(min(wide, 2.0**60)), 1), abs(stop - x))
-    return [*found, stop]
-
-
-def _shares(ends: list[int], h: float) -> Iterator[tuple[int, float]]:
-    """Each end of a cell with the smaller 1/cosh(D/2) of the cells that it belongs to, rounded down."""
-    ends = sorted(set(ends))
-    shares = [1.0 / math.cosh(0.5 * h * wide) for wide in np.diff(ends).tolist()]
-    for x, left, right in zip(ends, [1.0, *shares], [*shares, 1.0], strict=True):
-        yield x, min(left, right) * (1.0 - 2.0**-48)
-
-
-def _widest(top: int, spread: Callable[[int], float], most: float) -> int:
-    """The largest width for which distances top - width to top share their laws at a part of the room."""
-    limit = spread(0) + _SHARE * (most - spread(0))
-    low, high = 0, top - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if spread(middle) <= limit else (low, middle - 1)
-    return low
-
-
-def _far(apart: float, held: float) -> float:
-    """log of the integral of (P0 - P1)^2/R for a type beyond the pair (0, apart), in the limit of a fine grid."""
-    return held + 2.0 * math.log(-math.expm1(-apart)) + math.log((2.0 + math.exp(2.0 * apart - 3.0 * held)) / 3.0)
-
-
-def _between(apart: float, held: float) -> float:
-    """The same for a type between 0 and apart."""
-    fall = math.exp(-apart)
-
-    def side(x: float) -> float:
-        flat = (1.0 - fall) ** 2 - math.expm1(-3.0 * x) / 3.0 + 2.0 * fall * math.expm1(-x)
-        return 0.5 * math.exp(x) * (flat + fall * fall * math.expm1(x))
-
-    return math.log(side(held) + side(apart - held))
+    width = widest(top, lambda more: log_spread_far(h * top, h * (far + more)), most)
+    return cells(far + width, top, h, lambda x: most - log_spread_far(h * top, h * x)), width

@@ -150,7 +150,7 @@ class Augmented(RawMessages):
 
     def _blanket(self) -> Family:
         """The exact law: two counts, each with one user more or less."""
-        return DummyCounts(self.added.law, keep=self.keep, others_hide=self.d == 2)
+        return DummyCounts(self.added, keep=self.keep, others_hide=self.d == 2)
 
     def _constant_datasets(self) -> Family:
         """The same law: all others hold a third item."""
