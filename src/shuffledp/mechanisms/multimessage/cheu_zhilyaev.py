@@ -110,10 +110,6 @@ class CheuZhilyaev(MultiMessage):
         return self.d
 
     @property
-    def _items(self) -> int:
-        return self.d
-
-    @property
     def _rates(self) -> Rates:
         return Rates(1.0 - self.flip, self.flip, self.flip)
 

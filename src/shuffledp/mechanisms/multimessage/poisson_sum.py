@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -23,11 +22,11 @@ from ..codecs import Category
 from ..numeric.grid_mean import Grid
 from ..parameters import real, whole
 from ..values import numbers
-from .raw_messages import RawMessages, added_up
+from .raw_messages import ExactCounts, messages_law
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoissonSum(RawMessages):
+class PoissonSum(ExactCounts):
     """Numbers in [-1, 1] in r units, each an identical message, among a Poisson number of made-up ones.
 
     (x+1)/2 is rounded to a multiple of 1/r at random, without bias, and a user sends that many units as messages that
@@ -63,7 +62,7 @@ class PoissonSum(RawMessages):
     _in_words = (
         "a Poisson sum of numbers in [-1, 1] in {units:,} units with {poisson} fabricated messages per user on average"
     )
-    _lists_every_type = False
+    _mean_number = "poisson"
     serves = ("numbers",)
     _number_range = (-1.0, 1.0)
     _design = (("units", 16),)
@@ -83,25 +82,9 @@ class PoissonSum(RawMessages):
 
     # -- accounting ---------------------------------------------------------------------------------------
 
-    def _other_messages(self, n: int) -> int:
-        """None is certain: a Poisson number may be 0."""
-        return 0
-
-    def _together(self, classes: Sequence[tuple[Mechanism, int]], missing: int) -> Mechanism | None:
-        """Poisson numbers add up to one."""
-        return added_up(self, classes, missing, "poisson")
-
-    def _bundled(self, reports: int, *, n: int, participation: float) -> PoissonSum:
-        """A part of a batch of several reports per user: every fabricated message is put into a part at random."""
-        return self if reports == 1 else replace(self, poisson=self.poisson / reports * (1.0 - 2.0**-50))
-
     def _blanket(self) -> Family:
         """The exact law: the count is raised by up to r."""
         return PoissonSteps(mean=self.poisson, most=self.units)
-
-    def _constant_datasets(self) -> Family:
-        """The same law, whatever the others hold."""
-        return self.law.blanket()
 
     def _two_counts(self) -> Family:
         """There is one count."""
@@ -123,14 +106,7 @@ class PoissonSum(RawMessages):
 
     def _portable_law(self) -> dict[str, Any]:
         same = {"kind": "same"}
-        return {
-            "kind": "messages",
-            "per": "unit",
-            "own": same,
-            "dummy": same,
-            "held": 0,
-            "poisson": Fraction(self.poisson),
-        }
+        return messages_law("unit", same, same, poisson=Fraction(self.poisson))
 
     @property
     def _rounding(self) -> list[Any]:
