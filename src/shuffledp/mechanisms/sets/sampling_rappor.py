@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -22,7 +21,7 @@ from ..frequency import FixedSets
 from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
 from .coin_types import swap_set
-from .reported_sets import MOST_HELD, MOST_LISTED, triples
+from .overlaps import MOST_HELD, MOST_LISTED, by_shared, parts
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
 MAX_CLASSES = 1000
@@ -181,15 +180,8 @@ class SamplingRappor(FixedSets):
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
-        members = []
-        for first, second, thirds in triples(self.d, self.s):
-            types = []
-            for third in thirds:
-                items = sorted({*first, *second, *third})
-                groups = Counter((int(i in first), int(i in second), int(i in third)) for i in items)
-                types.append(self._pair(count(groups.items(), *self._odds), len(items)))
-            members.append(types)
-        return members
+        listed = [[parts(overlap, self.s) for overlap in overlaps] for overlaps in by_shared(self.d, self.s)]
+        return [[self._pair(count(x.items(), *self._odds), sum(x.values())) for x in groups] for groups in listed]
 
     def _constant_datasets(self) -> PairSet:
         """Others hold S0, or what S0 and S1 share and as many items outside both as there are.
