@@ -15,15 +15,13 @@ from .._support.by_name import refuse_positional
 from .._support.numbers import round_down
 from .._support.spelling import Renamed
 from ..errors import BoundNotApplicableError, ExtensionError, ParameterError
+from ..numerics.pair import FloatArray
 from .derived import Derived
 from .law import Law
 from .parameters import declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from ..numerics.family import Family
     from ..numerics.pair import ShuffledPair
@@ -226,7 +224,7 @@ class Mechanism(Derived, Renamed):
 
         return [self.law.constant_datasets().pairs(EVERY) or ()] if self._lists_every_type else None
 
-    def _whole_matrix(self) -> NDArray[np.float64] | None:
+    def _whole_matrix(self) -> FloatArray | None:
         """The probability matrix of all inputs, where the law is finite, small and known to be complete."""
         return None
 

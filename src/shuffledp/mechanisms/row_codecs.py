@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from .bit_rows import column_counts
+from ..randomness.bits import column_counts
 from .codecs import all_below
 
 #: Sets are numbered up to this many of them.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...numerics.binary import ExactCounts
 from ...numerics.family import Family
 from ...numerics.pair import ShuffledPair
+from ...randomness.sampling import Array
 from .grr import GRR
 
 
@@ -75,5 +74,5 @@ class RandomizedResponse(GRR):
         """The two constant ones, of GRR on two options."""
         return super()._constant_datasets().pairs(most)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return super()._check(values.astype(np.uint8) if values.dtype == np.bool_ else values)

@@ -30,8 +30,7 @@ from ..randomizer import Randomizer, portable_law
 from ..record_codecs import Records
 from ..samples import sampled
 from . import parallel_law as laws
-from .parts import Composite
-from .queries import PARALLEL, Query, checked, read_queries
+from .parts import PARALLEL, Composite, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
 _DATASETS = 64

@@ -17,8 +17,7 @@ from ...estimation.variance import Variance, share_sampling
 from ...numerics.dummies import DummyCounts
 from ...numerics.family import Family
 from ...numerics.pair import FloatArray
-from ...randomness.sampling import Array, Source, bernoulli, source
-from ...randomness.streams import Streams
+from ...randomness.sampling import Array, Source, Streams, bernoulli, source
 from ..accuracy import ItemShares
 from ..base import Mechanism, plain
 from ..codecs import Category

@@ -30,10 +30,9 @@ from ...numerics.family import Family
 from ...numerics.mixture import Among
 from ...numerics.pair import FloatArray, ShuffledPair, two_counts
 from ...numerics.swap.groups import Messages, SwapGroups
-from ...randomness.poisson import poisson_total
-from ...randomness.sampling import Array, Source, bernoulli
-from ...randomness.streams import Streams
+from ...randomness.sampling import Array, Source, Streams, bernoulli
 from ...randomness.thresholds import threshold
+from ...randomness.whole_numbers import poisson_total
 from ..accuracy import ItemShares
 from ..base import Mechanism, plain
 from ..parameters import real, whole

@@ -13,9 +13,9 @@ import numpy as np
 from ...numerics.counts import Count
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.groups import Messages
+from ...randomness.bits import flip_bits, noise_rows
 from ...randomness.sampling import Array, Source
 from ...randomness.thresholds import threshold
-from ..bit_rows import flip_bits, noise_rows
 from ..known.variation_ratio import VariationRatio
 from ..laws import independent
 from ..parameters import real, whole

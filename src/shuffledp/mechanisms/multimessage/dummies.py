@@ -23,9 +23,8 @@ import numpy as np
 
 from ...numerics.dummies import BinomialDummies, CountLaw, GeometricDummies, PoissonDummies
 from ...numerics.search import bisect, smallest_whole
-from ...randomness.poisson import poisson_numbers
 from ...randomness.sampling import Array, Source, bernoulli
-from ...randomness.whole_numbers import binomial_numbers, geometric_numbers, share_right
+from ...randomness.whole_numbers import binomial_numbers, geometric_numbers, poisson_numbers, share_right
 
 #: The words of a spec.
 WORDS = ("poisson", "geometric", "binomial")

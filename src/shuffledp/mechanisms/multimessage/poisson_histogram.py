@@ -19,8 +19,8 @@ from ...numerics.family import Family
 from ...numerics.mixture import Among
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...numerics.poisson.histogram import PoissonShift
-from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source, below
+from ...randomness.whole_numbers import poisson_total
 from ..accuracy import ItemShares
 from ..base import plain
 from ..codecs import Category

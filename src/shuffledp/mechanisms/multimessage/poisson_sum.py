@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modeled
-from ...estimation.variance import Variance, range_sampling
+from ...estimation.estimate import Estimate, mean_in_range
 from ...numerics.family import Family
 from ...numerics.poisson.one_count import PoissonSteps
-from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source
+from ...randomness.whole_numbers import poisson_total
 from ..accuracy import Accuracy
 from ..base import Mechanism
 from ..codecs import Category
@@ -117,11 +115,9 @@ class PoissonSum(ExactCounts):
         return np.zeros(own + poisson_total(src, self.poisson, len(values)), dtype=self.codec.dtype)
 
     def _infer(self, counts: Array, users: int) -> Estimate:
-        """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
-        unit, noise = 2.0 / (self.units * users), Variance(self.variance(users))
+        unit = 2.0 / (self.units * users)
         value = unit * (counts - users * self.poisson) - 1.0
-        sampling = range_sampling(users, -1.0, 1.0)
-        return modeled(value, users, Box(-1.0, 1.0), noise, sampling, grain=unit, influence=unit)
+        return mean_in_range(value, users, -1.0, 1.0, self.variance(users), grain=unit, influence=unit)
 
     def variance(self, n: int) -> float:
         """Variance of the mean, at most: (4m + 1)/(r^2 n), of which 1/(r^2 n) is that of rounding."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...estimation.moments import Moments
-from ...numerics.pair import ShuffledPair
+from ...numerics.pair import FloatArray, ShuffledPair
 from ...randomness.sampling import Array, Source, below
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
@@ -45,7 +44,7 @@ class Dump(MultiMessage):
         noise = self._rates.noise
         return [ShuffledPair(P0=[1.0, 0.0], P1=[0.0, 1.0], t=[noise, noise])]
 
-    def _sum_variance(self, n: int, items: Array, share: Array) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: Array, share: Array) -> FloatArray:
         """A message names one option, so that several options together are one that is named more often."""
         keep, stray, noise = self._rates
         hit, miss, chance = keep + (items - 1.0) * stray, items * stray, items * noise

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modeled
-from ...estimation.variance import Variance, range_sampling
+from ...estimation.estimate import Estimate, mean_in_range
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
@@ -186,10 +184,9 @@ class Laplace(LocalBudget):
         return report.astype(self.codec.dtype, copy=False)
 
     def _infer(self, counts: Array, users: int) -> Estimate:
-        """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
-        noise = Variance(self.variance(users))
-        unit, sampling = 1.0 / (users * self._steps), range_sampling(users, 0.0, 1.0)
-        return modeled(unit * counts, users, Box(0.0, 1.0), noise, sampling, influence=unit * self.codec.reach)
+        unit = 1.0 / (users * self._steps)
+        reach = unit * self.codec.reach
+        return mean_in_range(unit * counts, users, 0.0, 1.0, self.variance(users), influence=reach)
 
     def variance(self, n: int) -> float:
         """Variance of the mean: [1/(2 sinh^2(eps0/(2N))) + 1/4]/(n N^2), where 1/4 bounds that of the rounding."""

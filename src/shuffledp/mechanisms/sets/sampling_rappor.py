@@ -14,9 +14,9 @@ from ...errors import BoundNotApplicableError
 from ...numerics.family import Family, PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.pair import common_mass
+from ...randomness.bits import flip_bits, noise_rows
 from ...randomness.sampling import Array, Source, below
 from ...randomness.thresholds import threshold
-from ..bit_rows import flip_bits, noise_rows
 from ..frequency import FixedSets
 from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
