@@ -14,7 +14,7 @@ from reference.places import golden
 from reference.tolerances import within_tol
 from shuffledp.mechanisms.categorical.grr import GRR
 from shuffledp.mechanisms.categorical.subset import Subset
-from shuffledp.mechanisms.row_codecs import PackedBits
+from shuffledp.mechanisms.codecs import PackedBits
 from shuffledp.mechanisms.sets import reported_sets as set_randomizer
 from shuffledp.mechanisms.sets.privset import PrivSet
 from shuffledp.mechanisms.sets.reported_sets import SetRandomizer, _mean_variance

@@ -13,13 +13,14 @@ Lopuhaa-Zwakenberg, Li, Skoric, SIGMOD 2020, Algorithm 1): less noise, more bias
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support import validation as check
-from .._support.arrays import FloatArray, IntArray
+from .._support.arrays import FloatArray
 from ..errors import ParameterError
-from ..randomness.sampling import Array
 from .constraints import Simplex
 from .estimate import SHARE, Estimate
 
@@ -89,7 +90,7 @@ class FittedEstimate(Estimate):
 
 
 def fitted(
-    counts: Array, law: FloatArray, *, smooth: bool, repetitions: int, names: tuple[str, ...] = ()
+    counts: NDArray[Any], law: FloatArray, *, smooth: bool, repetitions: int, names: tuple[str, ...] = ()
 ) -> FittedEstimate:
     """The shares of the inputs (rows of ``law``) that make the counts of its columns most likely.
 
@@ -125,7 +126,7 @@ def fitted(
     )
 
 
-def _drawn(shares: FloatArray, users: int, law: FloatArray, repetitions: int) -> IntArray:
+def _drawn(shares: FloatArray, users: int, law: FloatArray, repetitions: int) -> NDArray[np.int64]:
     """Counts of reports of users with these shares, who are the same in every repetition: only the noise is drawn."""
     held = np.floor(users * shares).astype(np.int64)
     most = np.argsort(held - users * shares, kind="stable")[: users - int(held.sum())]
@@ -138,7 +139,7 @@ def _drawn(shares: FloatArray, users: int, law: FloatArray, repetitions: int) ->
     return total
 
 
-def _fit(counts: Array, law: FloatArray, smooth: bool) -> FloatArray:
+def _fit(counts: NDArray[Any], law: FloatArray, smooth: bool) -> FloatArray:
     """The fit to each row of counts; a row that has settled is left as it is."""
     shares = counts / counts.sum(axis=1, keepdims=True)
     found = np.full((len(counts), len(law)), 1.0 / len(law))

@@ -12,9 +12,9 @@ from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ...randomness.thresholds import chance_of, exact_chance
+from ..codecs import Digits
 from ..frequency import FrequencyOracle
 from ..parameters import Free, whole
-from ..row_codecs import Digits
 from ..sets.circle import wrapped
 from ..two_level import pair
 

@@ -16,9 +16,9 @@ from ...randomness.bits import flip_bits, noise_rows, set_bits
 from ...randomness.sampling import Array, Source, bernoulli
 from ...randomness.thresholds import threshold
 from ..base import Mechanism
+from ..codecs import PackedBits
 from ..frequency import FrequencyOracle
 from ..laws import independent, rounded_down
-from ..row_codecs import PackedBits
 
 
 class Coin(NamedTuple):

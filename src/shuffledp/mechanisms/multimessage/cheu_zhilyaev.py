@@ -16,10 +16,10 @@ from ...numerics.swap.groups import Messages
 from ...randomness.bits import flip_bits, noise_rows
 from ...randomness.sampling import Array, Source
 from ...randomness.thresholds import threshold
+from ..codecs import PackedBits
 from ..known.variation_ratio import VariationRatio
 from ..laws import independent
 from ..parameters import real, whole
-from ..row_codecs import PackedBits
 from .base import MultiMessage, Rates
 
 

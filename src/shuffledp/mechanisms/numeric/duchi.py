@@ -17,7 +17,7 @@ from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli, words
 from ...randomness.thresholds import threshold
-from ..row_codecs import PackedBits
+from ..codecs import PackedBits
 from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices
 from .cube import Cube
 from .discrete_laplace import coins

@@ -26,9 +26,9 @@ from ...randomness.sampling import Array, Source
 from ...randomness.thresholds import cuts
 from .. import two_level
 from ..base import Mechanism
+from ..codecs import Members, PackedBits
 from ..frequency import FrequencyOracle
 from ..laws import rounded_down
-from ..row_codecs import Members, PackedBits
 from .drawing import by_bits, by_members, shuffle
 from .overlaps import MOST_HELD, Overlap, by_shared, dominating, met, unions
 

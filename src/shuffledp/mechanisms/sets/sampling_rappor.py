@@ -17,8 +17,8 @@ from ...numerics.swap.pair import common_mass
 from ...randomness.bits import flip_bits, noise_rows
 from ...randomness.sampling import Array, Source, below
 from ...randomness.thresholds import threshold
+from ..codecs import PackedBits
 from ..frequency import FixedSets
-from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
 from .coin_types import swap_set
 from .overlaps import MOST_HELD, MOST_LISTED, by_shared, parts

@@ -19,10 +19,10 @@ from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair, among
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
 from ...randomness.thresholds import exact_chance, threshold
+from ..codecs import Digits
 from ..frequency import FixedSets
 from ..laws import independent
 from ..parameters import Free, real, whole
-from ..row_codecs import Digits
 from .circle import positions, supported, wrapped
 from .wheel_types import MOST_ITEMS, SLACK, seen_of_two, table
 
