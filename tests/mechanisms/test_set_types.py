@@ -15,7 +15,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.repetition import slow
-from shuffledp.mechanisms.sets.coin_types import CoinTypes
+from shuffledp.mechanisms.sets.coin_counts import CoinTypes
 from shuffledp.mechanisms.sets.overlaps import dominating, unions
 from shuffledp.numerics.swap.family import SwapSet
 

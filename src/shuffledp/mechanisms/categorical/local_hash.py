@@ -116,7 +116,7 @@ class LocalHash(FrequencyOracle):
         rows: list[tuple[float, int, int, int]] = []
         for chance, (own, other, sent) in patterns:
             used = max(own, other, sent) + 1
-            if chance > 0.0 and used <= self.l:
+            if used <= self.l:
                 rows += [(chance, own == y, other == y, sent == y) for y in range(used)]
                 rows.append((chance * (self.l - used), 0, 0, 0))
         return pair(rows, self._miss, self.keep)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..codecs import Category
 from ..frequency import Options
 from ..parameters import whole
 from ..samples import joined, sampled, without_reports
+from .parallel_law import union
 
 #: Leaves of a tree whose pairs are all listed for tuples.
 _LISTED = 32
@@ -103,9 +105,8 @@ class HierarchicalGRR(Options):
 
     def _pair(self, where: list[str]) -> ShuffledPair:
         """First and last leaf; others hold x* whose node is that of "x0" or a "third", or the "blanket", by level."""
-        pairs = [level._beside(node) for level, node in zip(self.levels, where, strict=True)]
-        laws = ([pair.P0 for pair in pairs], [pair.P1 for pair in pairs], [pair.t for pair in pairs])
-        return ShuffledPair(*(np.concatenate(law) / len(self.levels) for law in laws))
+        share = Fraction(1, len(self.levels))
+        return union([(share, level._beside(node)) for level, node in zip(self.levels, where, strict=True)])
 
     def _blanket(self) -> PairSet:
         """First against last leaf."""

@@ -111,7 +111,7 @@ class Hybrid(GridMean, LocalBudget):
         grr, bit = self._window._response, GRR(eps0=self.eps0, d=2)
         alpha, own = Fraction(repr(self.windows)), bit._beside("x0")
         found = []
-        for held, other in (("third", ShuffledPair(own.P0, own.P1, [0.5, 0.5, 0.0])), ("x0", own)):
+        for held, other in (("third", ShuffledPair(own.P0, own.P1, [0.5, 0.5])), ("x0", own)):
             shares = [(alpha, grr._beside(held)), (1 - alpha, other)]
             found += both_directions(union([(share, law) for share, law in shares if share > 0]))
         return PairSet(found)

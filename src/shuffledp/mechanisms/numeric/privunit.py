@@ -122,8 +122,7 @@ class PrivUnit(LocalBudget):
 
     def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
         """Regions by area and by whether x0, x1 and the others favor them (1) or not (0)."""
-        high, low = self._densities
-        return pair([row for row in rows if row[0] > 0], low, high)
+        return pair(rows, *reversed(self._densities))
 
     def _blanket(self) -> PairSet:
         """x0 = -x1: the caps (or their complements) are disjoint; the others favor nothing for certain."""

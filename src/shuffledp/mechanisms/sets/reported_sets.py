@@ -102,8 +102,7 @@ class SetRandomizer(FrequencyOracle):
         Masses are whole multiples of 2^-2400: sums of them that should be 0 are 0 as doubles.
         """
         missed = {cell: self._whole_miss(size) for cell, size in unions(overlap, self.held).items()}
-        shares = ((mass / (1 << _BITS), *cell) for cell, mass in met(missed).items())
-        return [row for row in shares if row[0] > 0.0]
+        return [(mass / (1 << _BITS), *cell) for cell, mass in met(missed).items()]
 
     def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
         """Shares of reports, by whether the victim's two sets and that of the others make them likelier."""

@@ -19,8 +19,7 @@ from ...randomness.sampling import Array, Source, below
 from ...randomness.thresholds import threshold
 from ..codecs import PackedBits
 from ..frequency import FixedSets
-from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
-from .coin_types import swap_set
+from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, swap_set, times
 from .overlaps import MOST_HELD, MOST_LISTED, by_shared, parts
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
@@ -65,7 +64,7 @@ class SamplingRappor(FixedSets):
     more than 1000 classes, the blanket is that of (p, beta, q).
 
     Swap bound: up to s = 4 all classes (ones in S0, in S1, in the set of another user) of all pairs are listed; up to
-    s = 30 those of the one pair, some of them spread (coin_types.py; docs/proofs.md, Lemma 17).
+    s = 30 those of the one pair, some of them spread (coin_counts.py; docs/proofs.md, Lemma 17).
 
     Examples
     --------
@@ -168,7 +167,7 @@ class SamplingRappor(FixedSets):
         return found
 
     def _swap(self) -> Family:
-        """Small sets are listed; larger ones as coin_types.py says, where one pair is enough (see Notes)."""
+        """Small sets are listed; larger ones as coin_counts.py says, where one pair is enough (see Notes)."""
         if self.s <= MOST_HELD:
             return super()._swap()
         if self.s > MOST_LISTED:
