@@ -38,11 +38,7 @@ class LookupTable:
     """
 
     def __init__(self, weights: Sequence[int]) -> None:
-        total = sum(weights)
-        if not weights or total <= 0 or min(weights) < 0:
-            raise ParameterError(
-                "weights must be whole numbers >= 0 with a positive sum, got something else; check them."
-            )
+        total = _total(weights)
         sums = ((below << _BITS) // total for below in accumulate(weights[:-1]))
         self._sums = [cut for cut in sums if cut < 1 << _BITS]  # outcomes beyond have weight 0
         self._high = np.array([cut >> 64 for cut in self._sums], dtype=np.uint64)
@@ -87,6 +83,14 @@ def _table(weights: tuple[int, ...]) -> LookupTable:
     return LookupTable(weights)
 
 
+def _total(weights: Sequence[int]) -> int:
+    """The sum; refused unless weights can be a law."""
+    total = sum(weights)
+    if total <= 0 or min(weights) < 0:
+        raise ParameterError("weights must be whole numbers >= 0 with a positive sum, got something else; check them.")
+    return total
+
+
 class AliasTable:
     """Laws over the same outcomes, each given by whole weights of any size.
 
@@ -123,9 +127,7 @@ class AliasTable:
 
 def _thresholds(weights: Sequence[int]) -> tuple[list[int], list[int]]:
     """Threshold (in units of 2^-128) and alias of every outcome; one that fills its cell is its own alias."""
-    total, size = sum(weights), len(weights)
-    if total <= 0 or min(weights) < 0:
-        raise ParameterError("weights must be whole numbers >= 0 with a positive sum, got something else; check them.")
+    total, size = _total(weights), len(weights)
     left = [weight * size for weight in weights]  # each cell holds ``total``
     cuts, alias = [0] * size, list(range(size))
     small = [j for j in range(size) if left[j] < total]

@@ -42,7 +42,7 @@ class MetricLaplace(MetricPair, Randomizer):
     p = e^(mh), beta = 1 - e^(-mh/2), q = e^(Mh), exact on the grid.
 
     Both upper bounds are the maximum over all such pairs, at every distance and position: line_pairs.py proves which
-    are needed over the blanket, line_types.py which laws cover all pairs and all that the others hold, for the swap
+    are needed over the blanket, and which laws cover all pairs and all that the others hold, for the swap
     bound.
 
     Examples
@@ -95,7 +95,7 @@ class MetricLaplace(MetricPair, Randomizer):
         return self._pairs.blanket()
 
     def _swap(self) -> SwapSet:
-        """All pairs at most d01 apart among all types, through the laws of line_types.py."""
+        """All pairs at most d01 apart among all types, through the laws of line_pairs.py."""
         return swap_set(self._pairs)
 
     def _swap_members(self, most: int) -> None:

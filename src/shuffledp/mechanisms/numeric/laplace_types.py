@@ -123,7 +123,7 @@ def _group(size: int, top: int, rate: float, plan: float, most: float) -> tuple[
     return [Slot(top, x, share, nearest) for x, share in shares(ends, rate)], low
 
 
-# -- what Laplace noise on every line shares (metric/line_types.py) ----------------------------------------------------
+# -- what Laplace noise on every line shares (metric/line_pairs.py) ----------------------------------------------------
 
 
 def cells(start: int, stop: int, rate: float, room: Callable[[int], float]) -> list[int]:

@@ -67,11 +67,16 @@ def meetings(k: int, f: float) -> float:
     return min(float(k), total * (1.0 + k * 2.0**-51))
 
 
+def binomials(size: int, F: int, G: int) -> list[int]:
+    """The weights of 0, ..., size ones among coins with odds F : G."""
+    return [math.comb(size, i) * F**i * G ** (size - i) for i in range(size + 1)]
+
+
 def count(groups: Iterable[tuple[Key, int]], F: int, G: int) -> Classes:
     """Coins with odds F : G in groups; a one adds the vector of its group: the weight of every total."""
     classes: Classes = {(0, 0, 0): 1}
     for step, size in groups:
-        weight = [math.comb(size, i) * F**i * G ** (size - i) for i in range(size + 1)]
+        weight = binomials(size, F, G)
         grown: Classes = {}
         for key, known in classes.items():
             for i, w in enumerate(weight):
@@ -100,7 +105,7 @@ def merged(pair: ShuffledPair, classes: Classes) -> ShuffledPair:
 
 
 def _binomial(size: int, F: int, G: int) -> list[Fraction]:
-    return [Fraction(math.comb(size, i) * F**i * G ** (size - i), (F + G) ** size) for i in range(size + 1)]
+    return [Fraction(weight, (F + G) ** size) for weight in binomials(size, F, G)]
 
 
 def _grid(size: int, f: float) -> list[int]:
@@ -283,6 +288,5 @@ def _binomials(s: int, odds: tuple[int, int]) -> FloatArray:
     F, G = odds
     table = np.zeros((s + 1, s + 2))
     for n in range(s + 1):
-        whole = (F + G) ** n
-        table[n, : n + 1] = [math.comb(n, j) * F**j * G ** (n - j) / whole for j in range(n + 1)]
+        table[n, : n + 1] = [weight / (F + G) ** n for weight in binomials(n, F, G)]
     return table

@@ -19,7 +19,7 @@ from ...randomness.sampling import Array, Source, below
 from ...randomness.thresholds import threshold
 from ..codecs import PackedBits
 from ..frequency import FixedSets
-from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, swap_set, times
+from .coin_counts import Classes, binomials, count, meetings, merged, merged_ones, product, spread_ones, swap_set, times
 from .overlaps import MOST_HELD, MOST_LISTED, by_shared, parts
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
@@ -153,8 +153,7 @@ class SamplingRappor(FixedSets):
 
         A report with w ones in all has w - (d - s) there, or none.
         """
-        F, G = self._odds
-        weights = [math.comb(outside, i) * F**i * G ** (outside - i) for i in range(outside + 1)]
+        weights = binomials(outside, *self._odds)
         up_to, found = list(itertools.accumulate(weights)), Classes()
         for (i, j, ones), weight in classes.items():
             free = self.d - self.s - ones  # this many more ones leave a set without any
