@@ -29,7 +29,10 @@ from .values import categories, item_sets
 _MOST_OPTIONS = 300
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..numerics.family import Family
+    from ..numerics.pair import ShuffledPair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,11 +80,11 @@ class FrequencyOracle(ItemShares, Options):
         """Probability that a report supports another item."""
 
     @abstractmethod
-    def _blanket(self) -> Family:
+    def _blanket(self) -> Family | Sequence[ShuffledPair]:
         """All input pairs over the privacy blanket."""
 
     @abstractmethod
-    def _constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family | Sequence[ShuffledPair]:
         """Exact divergences of datasets in which all others hold one value."""
 
     def _whole_matrix(self) -> NDArray[np.float64] | None:

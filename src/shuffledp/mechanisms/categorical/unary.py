@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.bits import flip_bits, noise_rows, set_bits
 from ...randomness.sampling import Array, Source, bernoulli
@@ -69,7 +68,7 @@ class OneHot(FrequencyOracle):
         """The bits, eight to a byte."""
         return PackedBits(self.d, scratch=64 + 4 * ((self.d + 7) // 8))
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """min_x R(x)_y = B_y w(0) unless all d bits are 1, where it is B_y w(1); symmetric in x0 and x1.
 
         Symbols: bits (x0, x1) = 10, 01, 00, 11 with another bit 0, and all bits 1.
@@ -81,15 +80,15 @@ class OneHot(FrequencyOracle):
         same = [a.zero * b.zero, a.one * b.one * partly, a.one * b.one * full]
         own, other = a.one * b.zero, a.zero * b.one
         t = [none * b.one, none * b.one, none * b.zero, b.one * (b.one / b.zero) * none * partly, same[2]]
-        return PairSet([ShuffledPair(P0=[own, other, *same], P1=[other, own, *same], t=t)])
+        return [ShuffledPair(P0=[own, other, *same], P1=[other, own, *same], t=t)]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Others hold x0 (or x1), or a third option; the bits x0, x1 and x* are the symbols, the rest are noise."""
         a, b = self.coins
         pairs = both_directions(ShuffledPair(P0=independent(a, b), P1=independent(b, a), t=independent(a, b)))
         if self.d > 2:
             pairs.append(ShuffledPair(P0=independent(a, b, b), P1=independent(b, a, b), t=independent(b, b, a)))
-        return PairSet(pairs)
+        return pairs
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """The least of three ratios, whichever unary encoding the victim runs.

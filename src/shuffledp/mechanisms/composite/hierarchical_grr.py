@@ -14,7 +14,6 @@ from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
-from ...numerics.family import PairSet
 from ...numerics.matrix import swap_pairs
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
@@ -108,18 +107,18 @@ class HierarchicalGRR(Options):
         share = Fraction(1, len(self.levels))
         return union([(share, level._beside(node)) for level, node in zip(self.levels, where, strict=True)])
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """First against last leaf."""
-        return PairSet([self._pair(["blanket"] * len(self.levels))])
+        return [self._pair(["blanket"] * len(self.levels))]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Others hold a leaf off the path of x0 below level g: x0 itself (g = 0), ..., a third top node (g = H)."""
         H = len(self.levels)
         pairs = []
         for g in range(H + (self.levels[-1].d > 2)):
             # below g a third node; it exists, since the subtree of the first leaf is full and x1 is outside it
             pairs += both_directions(self._pair(["third"] * g + ["x0"] * (H - g)))
-        return PairSet(pairs)
+        return pairs
 
     def _swap_members(self, most: int) -> Sequence[SwapPair] | None:
         """Every pair of leaves of a small tree.

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ...estimation.estimate import Estimate
-from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli, words
 from ...randomness.thresholds import threshold
@@ -85,10 +84,10 @@ class Duchi(Cube):
         """Reports by share of {-1, 1}^dim and by whether v0, -v0 and the others favor them (1) or not (0)."""
         return pair(rows, self._low, math.exp(self.eps0) * self._low)
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """z.v > 0, z.v < 0 and ties."""
         half = 0.5 * (1.0 - self._ties)
-        return PairSet([self._pair([(half, 1, 0, 0), (half, 0, 1, 0), (self._ties, 0, 0, 0)])])
+        return [self._pair([(half, 1, 0, 0), (half, 0, 1, 0), (self._ties, 0, 0, 0)])]
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every way in which z and -z may lie relative to three vertices (cube.py); with ties, those of actual ones."""
@@ -100,7 +99,7 @@ class Duchi(Cube):
             kinds = [vertices((1 - Fraction(self._ties)) / 2, mirrored_with_ties())]
         return [[law(shares, low, high) for shares in types] for types in kinds]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """The others hold v0, or v0 with one coordinate flipped (then z.v0 > 0 without z.v* > 0 has share step)."""
         ties, half = self._ties, 0.5 * (1.0 - self._ties)
         step = 0.5 * _central(self.dim - self.dim % 2)
@@ -110,7 +109,7 @@ class Duchi(Cube):
             rows += [(step, 0, 1, 1), (half - step, 0, 1, 0)]
         else:
             rows += [(half, 0, 1, 0), (step, 0, 0, 1), (step, 0, 0, 0)]
-        return PairSet([*both_directions(own), *both_directions(self._pair(rows))])
+        return [*both_directions(own), *both_directions(self._pair(rows))]
 
     # -- running it -------------------------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...numerics.swap.pair import SwapPair, among
 from ...randomness.lookup import categorical
@@ -108,19 +107,19 @@ class SetRandomizer(FrequencyOracle):
         """Shares of reports, by whether the victim's two sets and that of the others make them likelier."""
         return two_level.pair(rows, math.exp(-self.eps0) / self._total, 1.0 / self._total)
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """Two disjoint sets over t/(C(D,k) Omega), attained as k <= D - s: some S avoids y.  Symmetric in the sets."""
-        return PairSet([self._over_blanket(shared=0)])
+        return [self._over_blanket(shared=0)]
 
     def _over_blanket(self, shared: int) -> ShuffledPair:
         """Two sets that share as many items."""
         rows = self._shares((shared, 0, self.held - shared, 0))  # S = S0, whose column is left out
         return self._pair([(share, own, other, 0) for share, own, other, _ in rows])
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Two disjoint sets; the others hold items of one of them, of neither, or of both."""
         pairs = (self._pair(self._shares((0, 0, *shared))) for shared in _others(self.domain, self.held))
-        return PairSet([direction for pair in pairs for direction in both_directions(pair)])
+        return [direction for pair in pairs for direction in both_directions(pair)]
 
     def _types(self) -> list[list[ShuffledPair]]:
         """The overlaps that dominate every two sets among every third one."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...numerics.family import Family, PairSet
+from ...numerics.family import Family
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.pair import common_mass
 from ...randomness.bits import flip_bits, noise_rows
@@ -134,19 +134,19 @@ class SamplingRappor(FixedSets):
         laws = [[times(weight, factor[key[i]]) for key, weight in classes.items()] for i in range(3)]
         return ShuffledPair(*laws)
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """The pair with the least overlap, over the s-subset with the fewest ones."""
         k, shared, outside = self._apart, self.s - self._apart, self.d - self.s - self._apart
         if (k + 1) ** 2 * (shared + 1) <= MAX_CLASSES and outside <= 4 * self.s + 16:
             inside = count([((1, 0, 1), k), ((0, 1, 1), k), ((1, 1, 1), shared)], *self._odds)
             classes = self._with_fewest(outside, inside)
             if len(classes) <= MAX_CLASSES or shared:
-                return PairSet([self._pair(classes, self.d)])
+                return [self._pair(classes, self.d)]
         if shared or self.s > MAX_SET:
-            return PairSet([self.variation_ratio().pair()])
+            return [self.variation_ratio().pair()]
         ones = spread_ones(self.s, *self._odds, self._likelihood)
         least = float(self._likelihood(0))
-        return PairSet([product(ones, lambda own, other: own[0] * other[0] * least)])
+        return [product(ones, lambda own, other: own[0] * other[0] * least)]
 
     def _with_fewest(self, outside: int, classes: Classes) -> Classes:
         """Classes (ones in S0, in S1, in both together): the last replaced by those in the s-subset with the fewest.
@@ -181,7 +181,7 @@ class SamplingRappor(FixedSets):
         listed = [[parts(overlap, self.s) for overlap in overlaps] for overlaps in by_shared(self.d, self.s)]
         return [[self._pair(count(x.items(), *self._odds), sum(x.values())) for x in groups] for groups in listed]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Others hold S0, or what S0 and S1 share and as many items outside both as there are.
 
         For large s only S0, with the numbers of ones merged into intervals (merging is sound for a lower bound).
@@ -200,7 +200,7 @@ class SamplingRappor(FixedSets):
         else:
             ones = merged_ones(self.s, *self._odds, self._likelihood)
             pairs = both_directions(product(ones, lambda own, other: own[1] * other[0]))
-        return PairSet(pairs)
+        return pairs
 
     # -- running it ---------------------------------------------------------------------------------------------
 
