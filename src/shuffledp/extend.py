@@ -28,7 +28,9 @@ from .mechanisms.accuracy import Accuracy as Accuracy
 from .mechanisms.accuracy import of_shares as of_shares
 from .mechanisms.base import Mechanism as Mechanism
 from .mechanisms.codecs import Category as Category
+from .mechanisms.codecs import Members as Members
 from .mechanisms.codecs import Numbers as Numbers
+from .mechanisms.codecs import PackedBits as PackedBits
 from .mechanisms.free_setting import open_setting as open_setting
 from .mechanisms.frequency import FrequencyOracle as FrequencyOracle
 from .mechanisms.known.finite import FiniteRandomizer as FiniteRandomizer
@@ -41,8 +43,6 @@ from .mechanisms.parameters import real as real
 from .mechanisms.parameters import whole as whole
 from .mechanisms.randomizer import Randomizer as Randomizer
 from .mechanisms.registry import register as register
-from .mechanisms.row_codecs import Members as Members
-from .mechanisms.row_codecs import PackedBits as PackedBits
 from .mechanisms.values import categories as categories
 from .mechanisms.values import item_sets as item_sets
 from .mechanisms.values import numbers as numbers

@@ -25,8 +25,8 @@ from shuffledp.mechanisms.multimessage.base import MultiMessage
 from shuffledp.numerics.counts import UNLIMITED, Count
 from shuffledp.numerics.mixture import Among
 from shuffledp.numerics.pair import ShuffledPair
-from shuffledp.randomness.poisson import poisson_numbers
 from shuffledp.randomness.sampling import source
+from shuffledp.randomness.whole_numbers import poisson_numbers
 
 Rows = list[list[Fraction]]
 COIN = sdp.FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])

@@ -77,7 +77,7 @@ def test_the_laws_have_the_mean_that_is_given() -> None:
                 below = 1.0 + (1.0 if word == "geometric" else 0.0)  # a mode is a whole number
                 assert mean - below <= added.mean <= mean * (1 + 1e-9) or added.mean == pytest.approx(mean, rel=1e-12)
     fair = sdp.Augmented(d=4, keep=1.0, dummies="binomial", mean=12.5).added
-    assert (fair.size, fair.law) == (25, BinomialDummies(25, 12.5))
+    assert isinstance(fair, BinomialDummies) and (fair.size, fair.mean) == (25, 12.5)
 
 
 def test_more_dummies_are_more_private() -> None:

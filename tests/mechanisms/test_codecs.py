@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from shuffledp.mechanisms.codecs import Category, Numbers
-from shuffledp.mechanisms.row_codecs import Digits, Members, PackedBits
+from shuffledp.mechanisms.codecs import Category, Digits, Members, Numbers, PackedBits
 
 VALUES: dict[str, Any] = {
     "grr:eps0=1,d=300": [0, 299],

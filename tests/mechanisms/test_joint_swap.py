@@ -14,7 +14,7 @@ import shuffledp as sdp
 from reference.fractions_oracle import exp_enclosure
 from reference.randomizers import floats, grr
 from reference.swap import Datasets
-from shuffledp.mechanisms.composite import joint_types
+from shuffledp.mechanisms.composite import joint_law
 from shuffledp.mechanisms.composite.parallel_law import symbols_in_order
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.product import product_pair
@@ -149,4 +149,4 @@ def test_small_matrices_that_list_no_pairs_are_searched_as_one() -> None:
         sdp.amplify(m, n=3000, delta=1e-6, bound="swap").epsilon for m in (sdp.Joint(answers), whole(answers))
     )
     assert ours == pytest.approx(theirs, rel=1e-6)
-    assert joint_types.MOST_TYPES >= 500
+    assert joint_law.MOST_TYPES >= 500

@@ -59,7 +59,7 @@ PLANS: dict[str, dict[str, Any]] = {
         "_log_spread_wide": lambda apart, nearest, held: -9.0 if nearest > 0.4 * apart else 99.0,
     },
     "widest": {"_FAR_APART": 0.0, "_log_spread_wide": lambda apart, nearest, held: -9.0},
-    "moved": {"_log_spread_far": lambda apart, held: 0.0, "_log_spread_between": lambda apart, held: -9.0},
+    "moved": {"log_spread_far": lambda apart, held: 0.0, "log_spread_between": lambda apart, held: -9.0},
 }
 
 

@@ -11,8 +11,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.repetition import slow
-from shuffledp.mechanisms.metric.line_pairs import LinePairs
-from shuffledp.mechanisms.metric.line_types import _table, slots, swap_set
+from shuffledp.mechanisms.metric.line_pairs import LinePairs, _table, slots, swap_set
 from shuffledp.numerics.swap.family import SwapSet
 from shuffledp.numerics.swap.pair import SwapPair, TypeTable
 

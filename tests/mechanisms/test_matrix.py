@@ -11,7 +11,7 @@ from scipy import stats
 
 import shuffledp as sdp
 from shuffledp.mechanisms.codecs import Category
-from shuffledp.randomness.alias import AliasTable, _thresholds
+from shuffledp.randomness.lookup import AliasTable, _thresholds
 from shuffledp.randomness.sampling import source
 
 TALL = [[0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.3, 0.4]]

@@ -15,11 +15,11 @@ import pytest
 from scipy import special, stats
 
 import shuffledp as sdp
-from shuffledp.mechanisms.bit_rows import column_counts, flip_bits, noise_rows, set_bits
 from shuffledp.mechanisms.numeric import discrete_laplace as noise
 from shuffledp.mechanisms.numeric import sphere
 from shuffledp.mechanisms.sets import circle
 from shuffledp.mechanisms.sets.drawing import _chosen, by_members
+from shuffledp.randomness.bits import column_counts, flip_bits, noise_rows, set_bits
 from shuffledp.randomness.sampling import Keystream, Seeded, bernoulli
 
 

@@ -15,8 +15,8 @@ import pytest
 
 import shuffledp as sdp
 from reference.repetition import slow
-from shuffledp.mechanisms.sets.coin_types import CoinTypes
-from shuffledp.mechanisms.sets.reported_sets import patterns
+from shuffledp.mechanisms.sets.coin_counts import CoinTypes
+from shuffledp.mechanisms.sets.overlaps import dominating, unions
 from shuffledp.numerics.swap.family import SwapSet
 
 #: Values of a slot with their probabilities.
@@ -41,6 +41,13 @@ def dominated(slot: Slot, by: Slot) -> bool:
 def pattern_of(sets: Sequence[frozenset[int]]) -> tuple[int, int, int, int]:
     first, second, third = sets
     return len(first | second), len(first | third), len(second | third), len(first | second | third)
+
+
+def patterns(D: int, s: int) -> Iterator[tuple[int, int, int, int]]:
+    """The listed ones."""
+    for overlap in dominating(D, s):
+        size = unions(overlap, s)
+        yield size[1, 1, 0], size[1, 0, 1], size[0, 1, 1], size[1, 1, 1]
 
 
 @lru_cache(maxsize=4096)

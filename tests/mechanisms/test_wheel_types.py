@@ -13,7 +13,8 @@ import pytest
 
 import shuffledp as sdp
 from reference.repetition import slow
-from shuffledp.mechanisms.sets.wheel_types import heights_of_two, mean_height, patterns, seen_of_two, table
+from shuffledp.mechanisms.sets import overlaps
+from shuffledp.mechanisms.sets.wheel_types import heights_of_two, mean_height, seen_of_two, table
 
 Sets = tuple[tuple[int, ...], ...]
 
@@ -92,7 +93,7 @@ def test_disjoint_sets_of_two_on_a_small_circle_are_covered() -> None:
 @pytest.mark.parametrize("s", [2, 3, 4])
 def test_laws_keep_the_means_and_patterns_are_those_of_sets(s: int) -> None:
     for items in (s + 1, 3 * s):
-        every = list(patterns(items, s))
+        every = list(overlaps.every(items, s))
         assert len(every) == len(set(every))
         seen = set()
         for two, three in itertools.product(itertools.combinations(range(items), s), repeat=2):

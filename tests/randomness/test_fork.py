@@ -11,8 +11,7 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp.randomness.permutation import permute_by
-from shuffledp.randomness.sampling import source
-from shuffledp.randomness.streams import Streams
+from shuffledp.randomness.sampling import Streams, source
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 

@@ -10,8 +10,8 @@ from scipy import stats
 
 from shuffledp import ParameterError
 from shuffledp.randomness.lookup import LookupTable, categorical
-from shuffledp.randomness.poisson import poisson_numbers, poisson_total
 from shuffledp.randomness.sampling import Keystream, Seeded
+from shuffledp.randomness.whole_numbers import poisson_numbers, poisson_total
 
 LAWS = [[1, 3, 0, 12], [7], [0, 0, 5], [1, 10**40], [10**40, 1, 0], list(range(1, 3000)), [1] * 70_000, [1, 1]]
 

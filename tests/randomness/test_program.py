@@ -15,10 +15,10 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp.randomness import program, program_input, thresholds
-from shuffledp.randomness.poisson import poisson_cuts
 from shuffledp.randomness.program import draw_law, draw_messages, encode
 from shuffledp.randomness.program_input import number, read_input
 from shuffledp.randomness.thresholds import ONE, below, choose, coin, coins, cuts, sample, threshold
+from shuffledp.randomness.whole_numbers import poisson_cuts
 
 UNIT = Fraction(1, ONE)
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..mechanisms.codecs import Members, PackedBits
 from ..mechanisms.randomizer import Randomizer
-from ..mechanisms.row_codecs import Members, PackedBits
 from .foreign import short
 from .reading import Raw
 

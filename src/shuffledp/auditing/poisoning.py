@@ -22,10 +22,9 @@ from ..errors import ParameterError
 from ..estimation.constraints import FixedSum, Simplex
 from ..estimation.estimate import Estimate
 from ..mechanisms.base import Mechanism
-from ..mechanisms.codecs import Category, Numbers
+from ..mechanisms.codecs import Category, Numbers, PackedBits
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import mechanism as parse
-from ..mechanisms.row_codecs import PackedBits
 from ..mechanisms.values import as_array
 
 ATTACKS = ("maximal-gain", "targeted", "random")

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..mechanisms.codecs import Members, PackedBits
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Reports
-from ..mechanisms.row_codecs import Members, PackedBits
 from ..mechanisms.values import as_array
 from .foreign import kind, short
 

@@ -23,7 +23,7 @@ from .answer import Answer, Entry, Provenance, in_words, texts_of
 from .constraints import Box, Constraint, Limit, Simplex, norm_sub
 from .drawing import MOST_ITEMS, Look, draw_estimate
 from .moments import Moments
-from .variance import Variance, share_sampling, upper_end
+from .variance import Variance, range_sampling, share_sampling, upper_end
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -441,6 +441,17 @@ def modeled(
         influence=influence,
         moments=moments,
     )
+
+
+def mean_in_range(
+    value: FloatArray, n: int, low: float, high: float, variance: float, *, influence: float, grain: float = 0.0
+) -> Estimate:
+    """The mean of numbers in [low, high] with noise of this variance, whatever the numbers are.
+
+    Reports do not show the spread of the users' numbers: for a population the largest possible one is added.
+    """
+    noise, sampling = Variance(variance), range_sampling(n, low, high)
+    return modeled(np.atleast_1d(value), n, Box(low, high), noise, sampling, influence=influence, grain=grain)
 
 
 def moments_of(estimate: Estimate) -> Moments:

@@ -8,8 +8,9 @@ share of users who hold an item; its mean over the items then depends on the dat
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 
 class Accuracy(NamedTuple):
@@ -37,3 +38,26 @@ def of_shares(variance: Callable[[float], float], *, least: float, most: float) 
     """
     worst = max(variance(least), variance(most))
     return Accuracy(math.sqrt(worst), math.sqrt(variance(most)), math.sqrt(max(variance(0.0), variance(1.0))))
+
+
+class ItemShares:
+    """Part of the mechanisms that estimate which share of the users holds each of some items."""
+
+    #: Fewest items of a user, and most: the parameter that says so, or a number.
+    _holds: ClassVar[tuple[int | str, int | str]] = (1, 1)
+    d: int
+
+    @property
+    def _items(self) -> int:
+        """How many items there are."""
+        return self.d
+
+    @abstractmethod
+    def variance(self, n: int, frequency: float = 0.0) -> float:
+        """Variance of one estimated share among n users, a linear function of that share."""
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """From the variance at the mean share: every user holds one item, or a set of them."""
+        number = self._items if items is None else items
+        least, most = (getattr(self, held) if isinstance(held, str) else held for held in self._holds)
+        return of_shares(lambda share: self.variance(n, share), least=least / number, most=most / number)

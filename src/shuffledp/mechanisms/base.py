@@ -15,15 +15,13 @@ from .._support.by_name import refuse_positional
 from .._support.numbers import round_down
 from .._support.spelling import Renamed
 from ..errors import BoundNotApplicableError, ExtensionError, ParameterError
+from ..numerics.pair import FloatArray
 from .derived import Derived
 from .law import Law
 from .parameters import declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from ..numerics.family import Family
     from ..numerics.pair import ShuffledPair
@@ -174,8 +172,8 @@ class Mechanism(Derived, Renamed):
         """The parameters (p, beta, q) of the paper's Definition (properties I and II)."""
         raise BoundNotApplicableError(f"{self.name} has no (p, beta, q) parameters; choose another bound.")
 
-    def _blanket(self) -> Family:
-        """All input pairs over the privacy blanket: an upper bound that needs the whole law."""
+    def _blanket(self) -> Family | Sequence[ShuffledPair]:
+        """All input pairs over the privacy blanket, listed or as a family: an upper bound that needs the whole law."""
         raise BoundNotApplicableError(
             f"bound 'blanket' needs the whole law of the mechanism and {self.name} does not state one; "
             "use bound='variation-ratio'."
@@ -226,12 +224,12 @@ class Mechanism(Derived, Renamed):
 
         return [self.law.constant_datasets().pairs(EVERY) or ()] if self._lists_every_type else None
 
-    def _whole_matrix(self) -> NDArray[np.float64] | None:
+    def _whole_matrix(self) -> FloatArray | None:
         """The probability matrix of all inputs, where the law is finite, small and known to be complete."""
         return None
 
-    def _constant_datasets(self) -> Family:
-        """Exact divergences of datasets in which all others hold one value: a lower bound."""
+    def _constant_datasets(self) -> Family | Sequence[ShuffledPair]:
+        """Exact divergences of datasets in which all others hold one value, in the same way: a lower bound."""
         raise BoundNotApplicableError(f"no dataset is known for {self.name}, so it has no lower bound.")
 
     def _two_counts(self) -> Family:

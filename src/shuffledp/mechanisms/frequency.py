@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..estimation.constraints import Constraint, FixedSum, Simplex
 from ..estimation.estimate import Estimate, pure
-from .accuracy import Accuracy, of_shares
+from .accuracy import ItemShares
 from .local_budget import LocalBudget
 from .parameters import whole
 from .values import categories, item_sets
@@ -29,7 +29,10 @@ from .values import categories, item_sets
 _MOST_OPTIONS = 300
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..numerics.family import Family
+    from ..numerics.pair import ShuffledPair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +52,7 @@ class Options(LocalBudget):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrequencyOracle(Options):
+class FrequencyOracle(ItemShares, Options):
     """One of d options per user, or a set of them; the estimate is the share of users who hold each.
 
     Parameters
@@ -77,11 +80,11 @@ class FrequencyOracle(Options):
         """Probability that a report supports another item."""
 
     @abstractmethod
-    def _blanket(self) -> Family:
+    def _blanket(self) -> Family | Sequence[ShuffledPair]:
         """All input pairs over the privacy blanket."""
 
     @abstractmethod
-    def _constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family | Sequence[ShuffledPair]:
         """Exact divergences of datasets in which all others hold one value."""
 
     def _whole_matrix(self) -> NDArray[np.float64] | None:
@@ -138,15 +141,6 @@ class FrequencyOracle(Options):
         mean = a + (items - 1.0) * b
         inside = mean * (1.0 - mean) + 2.0 * (items - 1.0) * o1 + (items - 1.0) * (items - 2.0) * o0
         return np.asarray((outside + share * (inside - outside)) / (n * (a - b) ** 2))
-
-    #: Fewest items of a user, and most: the parameter that says so, or a number.
-    _holds: ClassVar[tuple[int | str, int | str]] = (1, 1)
-
-    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
-        """From the variance at the mean share: every user holds one option, or a set of them."""
-        number = self.d if items is None else items
-        least, most = (getattr(self, held) if isinstance(held, str) else held for held in self._holds)
-        return of_shares(lambda share: self.variance(n, share), least=least / number, most=most / number)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,10 @@ class Law:
 
     def _once(self, name: str) -> Family:
         if name not in self._families:
-            self._families[name] = getattr(self._of, name)()
+            from ..numerics.family import Family, PairSet
+
+            stated = getattr(self._of, name)()
+            self._families[name] = stated if isinstance(stated, Family) else PairSet(stated)
         return self._families[name]
 
     # -- families of pairs --------------------------------------------------------------------------------------

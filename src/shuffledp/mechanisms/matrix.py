@@ -18,7 +18,7 @@ from ..numerics.datasets import constant_datasets, two_count_datasets
 from ..numerics.family import Family, PairSet
 from ..numerics.matrix import blanket_pairs, swap_pairs
 from ..numerics.pair import FloatArray, ShuffledPair, distinct, log_up
-from ..randomness.alias import AliasTable
+from ..randomness.lookup import AliasTable
 from ..randomness.sampling import Array, Source
 from ..randomness.thresholds import cuts
 from .codecs import Category

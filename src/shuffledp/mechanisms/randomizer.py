@@ -24,8 +24,7 @@ from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..estimation.likelihood import METHODS, REPETITIONS, FittedEstimate, fitted
 from ..randomness.permutation import permute_by
-from ..randomness.sampling import Array, Source
-from ..randomness.streams import Streams
+from ..randomness.sampling import Array, Source, Streams
 from .accuracy import Accuracy
 from .base import Mechanism
 from .codecs import Category, Codec

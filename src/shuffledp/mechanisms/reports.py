@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._support.threads import thread_count
 from ..errors import ParameterError
 from ..randomness.permutation import permute_by
-from ..randomness.streams import Streams
+from ..randomness.sampling import Array, Streams
 
 
 def both_for_release(one: bool | None, other: bool | None) -> bool | None:
@@ -38,7 +37,7 @@ class Reports:
     (3, 3, True)
     """
 
-    data: NDArray[Any]
+    data: Array
     mechanism: str
     users: int
     for_release: bool | None
@@ -47,7 +46,7 @@ class Reports:
     def __len__(self) -> int:
         return len(self.data)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         return np.asarray(self.data, dtype=dtype)
 
     def shuffled(self, *, rng: np.random.Generator | None = None, threads: int | None = None) -> Reports:
@@ -86,7 +85,7 @@ class Tally:
     (3, 3)
     """
 
-    counts: NDArray[Any]
+    counts: Array
     mechanism: str
     users: int
     for_release: bool | None

@@ -33,17 +33,20 @@ CELLS: tuple[Cell, ...] = tuple(itertools.product((0, 1), repeat=3))  # type: ig
 def pair(rows: Iterable[tuple[float, int, int, int]], low: float, high: float) -> ShuffledPair:
     """The shuffled pair of three sets: how many reports are in which of them, and their probabilities in and outside.
 
+    Kinds of which there are none are left out.
+
     Examples
     --------
     >>> pair([(1, 1, 0, 0), (1, 0, 1, 0), (2, 0, 0, 0)], 0.125, 0.625).P0.tolist()
     [0.625, 0.125, 0.25]
     """
-    return ShuffledPair(*([size * (high if inside[i] else low) for size, *inside in rows] for i in range(3)))
+    sent = [row for row in rows if row[0] > 0]
+    return ShuffledPair(*([size * (high if inside[i] else low) for size, *inside in sent] for i in range(3)))
 
 
 def law(shares: Shares, low: float, high: float) -> ShuffledPair:
     """The same of the shares of all reports, with densities ``high`` inside a set and ``low`` outside."""
-    return pair([(float(share), *cell) for cell, share in shares.items() if share > 0], low, high)
+    return pair([(float(share), *cell) for cell, share in shares.items()], low, high)
 
 
 def mirrored_with_ties() -> list[Shares]:

@@ -13,12 +13,11 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import ParameterError
-from ..mechanisms.codecs import Category, Codec
+from ..mechanisms.codecs import Category, Codec, Digits, Members, PackedBits
 from ..mechanisms.record_codecs import Records, Tuples
-from ..mechanisms.row_codecs import Digits, Members, PackedBits
-from ..randomness.poisson import poisson_cuts
 from ..randomness.program import draw, draw_rows, encoded_bytes
 from ..randomness.thresholds import ONE
+from ..randomness.whole_numbers import poisson_cuts
 from .plan import Plan
 
 __all__ = ["charge", "draw", "draw_rows", "portable", "tau"]

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..mechanisms.codecs import Category, Codec, Numbers
+from ..mechanisms.codecs import Category, Codec, Members, Numbers, PackedBits
 from ..mechanisms.record_codecs import Records
-from ..mechanisms.row_codecs import Members, PackedBits
 from .messages import message_length
 
 if TYPE_CHECKING:

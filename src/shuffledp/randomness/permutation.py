@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.threads import in_order
-from .sampling import Source, words
-from .streams import ORDER, Streams
+from .sampling import ORDER, Source, Streams, words
 
 #: Rows that are sorted by random keys, or looked at for swaps, at once: few enough for their keys to stay in the
 #: processor's cache, and enough for steps so long that threads seldom wait for the interpreter's lock.

@@ -3,7 +3,7 @@
 ``source(None)`` is an AES-256 counter keystream under a fresh key from the operating system; it never repeats, not in
 a forked process either, and leaves nothing behind that could be replayed.  ``source(generator)`` wraps a numpy
 Generator for tests and simulations; reports made with it say that they are not for release.  Work on several threads
-takes one source per piece of it from ``streams.py``.
+takes one source per piece of it (:class:`Streams`).
 
 Every sampler works on integers: probabilities are compared digit by digit with random words, so that
 events have their stated probability to within 2^-80, beyond the precision of floats.
@@ -210,3 +210,31 @@ def below_each(src: Source, bounds: NDArray[np.uint64]) -> NDArray[np.uint64]:
         product[bad] = words(src, bad.size, 32).astype(np.uint64) * bounds[bad]
         bad = bad[(product[bad] & low) < reject[bad]]
     return np.asarray(product >> np.uint64(32))
+
+
+#: Numbers of streams from here on are for the order of reports, those below for the reports themselves.
+ORDER = 1 << 63
+
+
+class Streams:
+    """Sources numbered 0, 1, ... below 2^64: keystreams, each under a fresh key from the operating system.
+
+    With a numpy Generator they are under one key of 32 bytes drawn from it, each with a counter range of its own: the
+    same state of the generator gives the same streams, and the streams are not for release.
+
+    Examples
+    --------
+    >>> one, two = (Streams(np.random.default_rng(7)) for _ in range(2))
+    >>> bool((one.source(3).raw(16) == two.source(3).raw(16)).all()), one.for_release
+    (True, False)
+    >>> bool((one.source(3).raw(16) == one.source(4).raw(16)).all())
+    False
+    """
+
+    def __init__(self, rng: np.random.Generator | None = None) -> None:
+        self.for_release = rng is None
+        self._key = None if rng is None else source(rng).raw(32).tobytes()
+
+    def source(self, number: int) -> Source:
+        """The stream of this number, from its beginning; to be asked for once, since a secure one never repeats."""
+        return Keystream(self._key, number)

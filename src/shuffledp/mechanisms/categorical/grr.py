@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.family import Family, PairSet
+from ...numerics.family import Family
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ...randomness.thresholds import chance_of, exact_chance
@@ -79,14 +79,14 @@ class GRR(FrequencyOracle):
         rows = [(1, 1, 0, int(held == "x0")), (1, 0, 1, 0), *third, (self.d - 2 - len(third), 0, 0, 0)]
         return pair(rows, self.stray, self.keep)
 
-    def _blanket(self) -> Family:
+    def _blanket(self) -> Family | list[ShuffledPair]:
         """The blanket is uniform with mass d b; the pair is symmetric in x0 and x1."""
-        return PairSet([self._beside("blanket")])
+        return [self._beside("blanket")]
 
-    def _constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family | list[ShuffledPair]:
         """Others hold a third option, or x0."""
         third = [self._beside("third")] if self.d > 2 else []
-        return PairSet([*third, *both_directions(self._beside("x0"))])
+        return [*third, *both_directions(self._beside("x0"))]
 
     @property
     def _binary_budget(self) -> float | None:

@@ -13,7 +13,6 @@ from ..._support import validation as check
 from ...estimation.constraints import Simplex
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
-from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli, pick, words
 from ...randomness.thresholds import chance_of, exact_chance
@@ -162,7 +161,7 @@ class Hadamard(Options):
         rest = self.outputs - sum(size for size, *_ in classes)
         return pair([*classes, (rest, 0, 0, 0)], self._other, self._own)
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """A pair within a block and a pair across blocks (see Notes)."""
         s, quarter = self.block // 2, self.block // 4
         pairs = []
@@ -173,7 +172,7 @@ class Hadamard(Options):
             )
         if self.populated > 1:
             pairs.append(self._pair((s, 1, 0, 0), (s, 0, 1, 0)))
-        return PairSet(pairs)
+        return pairs
 
     def _within(self) -> list[ShuffledPair]:
         """Two items of one block; the others hold one of them, or share its block or not: every kind that exists."""
@@ -204,9 +203,9 @@ class Hadamard(Options):
             pairs.append(self._pair((s, 1, 0, 0), (s, 0, 1, 0), (s, 0, 0, 1)))
         return pairs
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Every kind of (x0, x1, x*) that exists."""
-        return PairSet([*self._within(), *self._across()])
+        return [*self._within(), *self._across()]
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Pairs within a block and pairs across blocks, each among every kind of others."""

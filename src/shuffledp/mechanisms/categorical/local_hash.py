@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ...randomness.thresholds import chance_of, exact_chance
+from ..codecs import Digits
 from ..frequency import FrequencyOracle
 from ..parameters import Free, whole
-from ..row_codecs import Digits
 from ..sets.circle import wrapped
 from ..two_level import pair
 
@@ -116,26 +115,26 @@ class LocalHash(FrequencyOracle):
         rows: list[tuple[float, int, int, int]] = []
         for chance, (own, other, sent) in patterns:
             used = max(own, other, sent) + 1
-            if chance > 0.0 and used <= self.l:
+            if used <= self.l:
                 rows += [(chance, own == y, other == y, sent == y) for y in range(used)]
                 rows.append((chance * (self.l - used), 0, 0, 0))
         return pair(rows, self._miss, self.keep)
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """One pair, symmetric in x0 and x1: they hash to two buckets, to one, or with every input to one."""
         l, everything = self.l, float(self.l) ** -self._bits
         patterns = [(1 - 1 / l, (0, 1, -1)), (1 / l - everything, (0, 0, -1)), (everything, (0, 0, 0))]
-        return PairSet([self._pair(patterns)])
+        return [self._pair(patterns)]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Others hold x0 (or x1), or a third value: the law of three hash values is exact (see Notes)."""
         l = self.l
         held = both_directions(self._pair([(1 - 1 / l, (0, 1, 0)), (1 / l, (0, 0, 0))]))
         if self.d == 2:
-            return PairSet(held)
+            return held
         two, three = (l - 1) / l / l, (l - 1) * (l - 2) / l / l
         apart = [(two, (0, 0, 1)), (two, (0, 1, 0)), (two, (0, 1, 1)), (three, (0, 1, 2))]
-        return PairSet([self._pair([(1 / l / l, (0, 0, 0)), *apart]), *held])
+        return [self._pair([(1 / l / l, (0, 0, 0)), *apart]), *held]
 
     # -- running it -------------------------------------------------------------------------------------------
 

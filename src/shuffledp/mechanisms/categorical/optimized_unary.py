@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .one_hot import Coin, OneHot
+from .unary import Coin, OneHot
 
 
 @dataclass(frozen=True, kw_only=True)

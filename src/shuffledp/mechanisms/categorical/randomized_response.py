@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...numerics.binary import ExactCounts
 from ...numerics.family import Family
-from ...numerics.pair import ShuffledPair
+from ...numerics.pair import ShuffledPair, both_directions
+from ...randomness.sampling import Array
 from .grr import GRR
 
 
@@ -61,7 +60,7 @@ class RandomizedResponse(GRR):
 
     def _blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """Those of GRR on two options: bounds from the blanket do not use the exact analysis."""
-        return super()._blanket().pairs(most)
+        return [self._beside("blanket")]
 
     def _swap(self) -> Family:
         """That of GRR on two options: others hold 0 or 1."""
@@ -73,7 +72,7 @@ class RandomizedResponse(GRR):
 
     def _dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The two constant ones, of GRR on two options."""
-        return super()._constant_datasets().pairs(most)
+        return both_directions(self._beside("x0"))
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return super()._check(values.astype(np.uint8) if values.dtype == np.bool_ else values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
-from ...numerics.family import PairSet
 from ...numerics.matrix import swap_pairs
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
@@ -25,6 +25,7 @@ from ..codecs import Category
 from ..frequency import Options
 from ..parameters import whole
 from ..samples import joined, sampled, without_reports
+from .parallel_law import union
 
 #: Leaves of a tree whose pairs are all listed for tuples.
 _LISTED = 32
@@ -103,22 +104,21 @@ class HierarchicalGRR(Options):
 
     def _pair(self, where: list[str]) -> ShuffledPair:
         """First and last leaf; others hold x* whose node is that of "x0" or a "third", or the "blanket", by level."""
-        pairs = [level._beside(node) for level, node in zip(self.levels, where, strict=True)]
-        laws = ([pair.P0 for pair in pairs], [pair.P1 for pair in pairs], [pair.t for pair in pairs])
-        return ShuffledPair(*(np.concatenate(law) / len(self.levels) for law in laws))
+        share = Fraction(1, len(self.levels))
+        return union([(share, level._beside(node)) for level, node in zip(self.levels, where, strict=True)])
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """First against last leaf."""
-        return PairSet([self._pair(["blanket"] * len(self.levels))])
+        return [self._pair(["blanket"] * len(self.levels))]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Others hold a leaf off the path of x0 below level g: x0 itself (g = 0), ..., a third top node (g = H)."""
         H = len(self.levels)
         pairs = []
         for g in range(H + (self.levels[-1].d > 2)):
             # below g a third node; it exists, since the subtree of the first leaf is full and x1 is outside it
             pairs += both_directions(self._pair(["third"] * g + ["x0"] * (H - g)))
-        return PairSet(pairs)
+        return pairs
 
     def _swap_members(self, most: int) -> Sequence[SwapPair] | None:
         """Every pair of leaves of a small tree.

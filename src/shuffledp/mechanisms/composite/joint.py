@@ -24,8 +24,7 @@ from ..record_codecs import Tuples
 from ..registry import mechanism_in_file
 from . import joint_law
 from .parallel_law import tells
-from .parts import Composite
-from .queries import JOINT, checked_answers, read_answers
+from .parts import JOINT, Composite, checked_answers, read_answers
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Joint(Composite):
     The law of a tuple is the product of the laws of its answers, and so are the blanket and the laws of what others may
     hold.  All pairs of tuples of inputs count: an answer may change or stay the same, and answers may change in
     different directions.  The pairs of the answers that are enough, and how large products are made smaller, are proved
-    in ``numerics/product.py`` (for the swap bound in ``joint_types.py``).  Where M_k states no law, or there are more
+    in ``numerics/product.py`` (for the swap bound in ``joint_law.py``).  Where M_k states no law, or there are more
     than 512 combinations, the whole matrix of a small tuple or the shuffled pair of (p, beta, q) stands for all pairs
     of an answer.  p = prod p_k, q = prod q_k, and 1 - beta >= prod (1 - beta_k).
 
@@ -136,10 +135,8 @@ class Joint(Composite):
         return joint_law.blanket(self._mechanisms)
 
     def _swap(self) -> joint_law.Rounded:
-        """All pairs of tuples of inputs among others of every tuple of types (see joint_types.py)."""
-        from .joint_types import swap
-
-        return swap(self._mechanisms)
+        """All pairs of tuples of inputs among others of every tuple of types (see joint_law.py)."""
+        return joint_law.swap(self._mechanisms)
 
     def _constant_datasets(self) -> joint_law.Subsets:
         """Products of the constant datasets of the answers."""

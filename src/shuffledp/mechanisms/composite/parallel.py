@@ -16,8 +16,7 @@ import numpy as np
 from ..._support import validation as check
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.estimate import Estimate
-from ...numerics.family import PairSet
-from ...numerics.pair import FloatArray, IntArray, sure
+from ...numerics.pair import FloatArray, IntArray, ShuffledPair, sure
 from ...numerics.product import tuples_up_to_order
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair
@@ -30,8 +29,7 @@ from ..randomizer import Randomizer, portable_law
 from ..record_codecs import Records
 from ..samples import sampled
 from . import parallel_law as laws
-from .parts import Composite
-from .queries import PARALLEL, Query, checked, read_queries
+from .parts import PARALLEL, Composite, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
 _DATASETS = 64
@@ -160,7 +158,7 @@ class Parallel(Composite):
         beta = math.fsum(float(w) * v.beta for w, v in telling)
         return VariationRatio(p=max(v.p for _, v in telling), beta=beta, q=max(v.q for _, v in telling))
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """All combinations of one ordered pair per query."""
         # equal queries are interchangeable: of c of them only the multiset of their pairs matters
         alike = Counter(zip(self._sure_shares, self._mechanisms, strict=True))
@@ -169,7 +167,7 @@ class Parallel(Composite):
             largest = max(alike, key=lambda q: tuples_up_to_order([(len(listed[q]), alike[q])]))
             listed[largest] = [largest[1].variation_ratio().pair()]
         chosen = laws.multisets(([(q[0], pair) for pair in listed[q]], count) for q, count in alike.items())
-        return PairSet([laws.union(parts) for parts in chosen])
+        return [laws.union(parts) for parts in chosen]
 
     def _swap(self) -> SwapSet:
         """All combinations of one victim pair per query, among all combinations of types.
@@ -203,7 +201,7 @@ class Parallel(Composite):
         """None, for the same reason."""
         return None
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """The datasets of each query that are easiest to distinguish, in all combinations."""
         keep = max(1, int(_DATASETS ** (1.0 / len(self._queries)) + 1e-9))
         listed = []
@@ -211,7 +209,7 @@ class Parallel(Composite):
             known = laws.dataset_pairs(m)
             listed.append(sorted(known, key=lambda pair: pair.spread, reverse=True)[:keep])
         pairs = [laws.union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
-        return PairSet(laws.both_unlike(pairs))
+        return laws.both_unlike(pairs)
 
     def _remade(self, parts: list[Any]) -> Parallel:
         """With the same weights, but not of the same file."""

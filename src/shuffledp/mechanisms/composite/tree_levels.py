@@ -12,11 +12,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...errors import ParameterError
 from ...estimation.estimate import Estimate
+from ...numerics.pair import IntArray
 from ..categorical.grr import GRR
 from ..frequency import FrequencyOracle
 from ..randomizer import Randomizer
@@ -79,7 +77,7 @@ class TreeLevels:
         even = (Fraction(1, len(self.sizes)),) * len(self.sizes)
         return Parallel(list(zip(self.shares or even, self.oracles, strict=True)))
 
-    def inputs(self, bins: NDArray[np.int64]) -> Any:
+    def inputs(self, bins: IntArray) -> Any:
         """The inputs of the randomizer for users in these bins."""
         if isinstance(self.randomizer, Parallel):
             return [bins // self.branching**h for h in range(len(self.sizes))]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...numerics.family import Answer, Family, OneByOne, PairSet
-from ...numerics.pair import FloatArray, Side
+from ...numerics.pair import FloatArray, ShuffledPair, Side
 from ..base import Mechanism
 from ..parameters import budget, real
 from .eps0_vertices import swap_of
@@ -77,9 +77,9 @@ class Approximate(Mechanism):
         costs = 4.0 * math.exp(-self.eps0), 2.0 * (1.0 + math.exp(self.eps0))
         return Leaking(list(zip((clone, swap), costs, strict=True)), self.eps0, self.delta0)
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> Sequence[ShuffledPair]:
         """Those of eps0 alone, which is a special case."""
-        return PairSet(General(eps0=self.eps0).law.dataset_pairs(16) or [])
+        return General(eps0=self.eps0).law.dataset_pairs(16) or []
 
 
 class Leaking(OneByOne):

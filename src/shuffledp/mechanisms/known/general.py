@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...numerics.family import PairSet
+from ...numerics.pair import ShuffledPair
 from ..base import Mechanism
 from ..parameters import budget
 from .eps0_vertices import informative
@@ -41,10 +41,10 @@ class General(Mechanism):
         p = math.exp(self.eps0)
         return VariationRatio(p=p, beta=math.tanh(0.5 * self.eps0), q=p)
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Four mechanisms with this budget and the best dataset of each: no analysis from eps0 alone can claim less.
 
         Randomized response on 2 options with the others on x0 or on x1, on 3 with the others on the third, and
         the choice of 2 out of 3 (docs/swap.md, Theorem 3).
         """
-        return PairSet(informative(self.eps0, self.eps0))
+        return informative(self.eps0, self.eps0)

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 from ...errors import ParameterError
-from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, log_up
 from ..base import Mechanism
 from ..parameters import real
@@ -94,9 +93,9 @@ class VariationRatio(Mechanism):
         r = top / self.q
         return _padded(top, alpha, rest, [r, r, max(0.0, 1.0 - 2.0 * r)])
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """The dominating pair is attained (see Notes), so its lower evaluation is a lower bound."""
-        return PairSet([self.pair()])
+        return [self.pair()]
 
 
 def _padded(top: float, alpha: float, rest: float, t: list[float]) -> ShuffledPair:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...numerics.family import PairSet
+from ...numerics.pair import ShuffledPair
 from ..known.eps0_vertices import informative
 from ..known.variation_ratio import VariationRatio
 from .base import MetricPair
@@ -46,6 +46,6 @@ class MetricGeneral(MetricPair):
         """p = e^d01, beta = tanh(d01/2), q = e^dmax."""
         return VariationRatio(p=math.exp(self.d01), beta=math.tanh(0.5 * self.d01), q=math.exp(self.dmax))
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Mechanisms on three inputs with these distances, the others at the third (docs/swap.md, Theorem 3)."""
-        return PairSet(informative(self.d01, self.dmax))
+        return informative(self.d01, self.dmax)

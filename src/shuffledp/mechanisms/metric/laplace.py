@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modeled
-from ...estimation.variance import Variance, range_sampling
+from ...estimation.estimate import Estimate, mean_in_range
 from ...numerics.family import PairSet
 from ...numerics.swap.family import SwapSet
 from ...randomness.sampling import Array, Source
@@ -20,8 +18,7 @@ from ..numeric.discrete_laplace import discrete_laplace, on_grid
 from ..randomizer import Randomizer
 from ..values import numbers
 from .base import MetricPair
-from .line_pairs import LinePairs
-from .line_types import swap_set
+from .line_pairs import LinePairs, swap_set
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +42,7 @@ class MetricLaplace(MetricPair, Randomizer):
     p = e^(mh), beta = 1 - e^(-mh/2), q = e^(Mh), exact on the grid.
 
     Both upper bounds are the maximum over all such pairs, at every distance and position: line_pairs.py proves which
-    are needed over the blanket, line_types.py which laws cover all pairs and all that the others hold, for the swap
+    are needed over the blanket, and which laws cover all pairs and all that the others hold, for the swap
     bound.
 
     Examples
@@ -98,7 +95,7 @@ class MetricLaplace(MetricPair, Randomizer):
         return self._pairs.blanket()
 
     def _swap(self) -> SwapSet:
-        """All pairs at most d01 apart among all types, through the laws of line_types.py."""
+        """All pairs at most d01 apart among all types, through the laws of line_pairs.py."""
         return swap_set(self._pairs)
 
     def _swap_members(self, most: int) -> None:
@@ -124,9 +121,8 @@ class MetricLaplace(MetricPair, Randomizer):
         return np.asarray(self._step * (on_grid(src, values, self._step) + noise))
 
     def _infer(self, counts: Array, users: int) -> Estimate:
-        """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
-        noise, sampling = Variance(self.variance(users)), range_sampling(users, 0.0, self.dmax)
-        return modeled(counts / users, users, Box(0.0, self.dmax), noise, sampling, influence=self.codec.reach / users)
+        reach = self.codec.reach / users
+        return mean_in_range(counts / users, users, 0.0, self.dmax, self.variance(users), influence=reach)
 
     def variance(self, n: int) -> float:
         """Variance of the mean: 2/n, to within h^2/n."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -17,16 +17,15 @@ from ...estimation.variance import Variance, share_sampling
 from ...numerics.dummies import DummyCounts
 from ...numerics.family import Family
 from ...numerics.pair import FloatArray
-from ...randomness.sampling import Array, Source, bernoulli, source
-from ...randomness.streams import Streams
-from ..accuracy import Accuracy, of_shares
-from ..base import plain
+from ...randomness.sampling import Array, Source, Streams, bernoulli, source
+from ..accuracy import ItemShares
+from ..base import Mechanism, plain
 from ..codecs import Category
 from ..parameters import real, whole, word
 from ..reports import Tally
 from ..values import categories
 from . import dummies as laws
-from .raw_messages import RawMessages
+from .raw_messages import ExactCounts
 
 #: Pr[an item has no dummy] of "geometric", unless given.
 _TAIL = 1e-15
@@ -35,7 +34,7 @@ _MOST_DUMMIES = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Augmented(RawMessages):
+class Augmented(ItemShares, ExactCounts):
     """An augmented shuffle: plain values, of which the shuffler keeps some, among dummies that it adds of every item.
 
     A user sends its value without noise, encrypted for the data collector.  The shuffler, who cannot read it, keeps it
@@ -83,7 +82,7 @@ class Augmented(RawMessages):
     """
 
     name = "augmented"
-    _lists_every_type = False
+    _mean_number = "mean"
     _noise_by_shuffler: ClassVar[bool] = True
     _trust: ClassVar[str] = (
         "; the shuffler leaves out values and adds dummies as stated, learns no value (they are encrypted for the data "
@@ -133,28 +132,22 @@ class Augmented(RawMessages):
 
     # -- accounting ---------------------------------------------------------------------------------------
 
-    def _other_messages(self, n: int) -> int:
-        """None is certain: a number of dummies may be 0, and a value may be left out."""
-        return 0
+    def _together(self, classes: Sequence[tuple[Mechanism, int]], missing: int) -> None:
+        """None: the mean is that of the batch, whoever is in it."""
+        return
 
     def _bundled(self, reports: int, *, n: int, participation: float) -> Augmented:
         """A part of a batch of several reports per user: every dummy is put into a part at random."""
-        if reports == 1:
-            return self
-        if self.dummies != "poisson":
+        if reports > 1 and self.dummies != "poisson":
             raise BoundNotApplicableError(
                 f"reports_per_user above 1 needs dummies that can be divided among the reports, got {self.dummies}; "
                 "use dummies=poisson, or run the reports as rounds of their own (count)."
             )
-        return replace(self, mean=self.mean / reports * (1.0 - 2.0**-50))
+        return super()._bundled(reports, n=n, participation=participation)
 
     def _blanket(self) -> Family:
         """The exact law: two counts, each with one user more or less."""
-        return DummyCounts(self.added.law, keep=self.keep, others_hide=self.d == 2)
-
-    def _constant_datasets(self) -> Family:
-        """The same law: all others hold a third item."""
-        return self.law.blanket()
+        return DummyCounts(self.added, keep=self.keep, others_hide=self.d == 2)
 
     def _two_counts(self) -> Family:
         """Two counts are all that there is."""
@@ -244,11 +237,6 @@ class Augmented(RawMessages):
     def _sum_variance(self, n: int, items: Array, share: Array) -> FloatArray:
         """Counts of different items are independent."""
         return np.asarray(items * self.variance(n) + share * (self.variance(n, 1.0) - self.variance(n)))
-
-    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
-        """From the variance at the mean share; each user holds one item."""
-        even = 1.0 / (self.d if items is None else items)
-        return of_shares(lambda share: self.variance(n, share), least=even, most=even)
 
     def seen(self, values: ArrayLike, *, item: int = 0, rng: np.random.Generator | None = None) -> Array:
         """The count of an item in one batch for every value, of a single user who holds it: what an attacker sees.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .binary_sum import BinarySum
+from .balcer_cheu import BinarySum
 
 
 @dataclass(frozen=True, kw_only=True)

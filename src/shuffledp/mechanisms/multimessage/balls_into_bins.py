@@ -12,7 +12,7 @@ from ...randomness.sampling import Array, Source, below
 from ..known.variation_ratio import VariationRatio
 from ..parameters import whole
 from .base import Rates
-from .dump import Dump
+from .pure_dump import Dump
 
 
 @dataclass(frozen=True, kw_only=True)

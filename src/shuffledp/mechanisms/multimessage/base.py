@@ -30,15 +30,14 @@ from ...numerics.family import Family
 from ...numerics.mixture import Among
 from ...numerics.pair import FloatArray, ShuffledPair, two_counts
 from ...numerics.swap.groups import Messages, SwapGroups
-from ...randomness.poisson import poisson_total
-from ...randomness.sampling import Array, Source, bernoulli
-from ...randomness.streams import Streams
+from ...randomness.sampling import Array, Source, Streams, bernoulli
 from ...randomness.thresholds import threshold
-from ..accuracy import Accuracy, of_shares
+from ...randomness.whole_numbers import poisson_total
+from ..accuracy import ItemShares
 from ..base import Mechanism, plain
 from ..parameters import real, whole
 from ..values import categories
-from .raw_messages import RawMessages, added_up, remaining
+from .raw_messages import RawMessages, added_up, divided, messages_law, remaining
 
 #: The parameters of which exactly one says how many blanket messages there are.
 _NUMBERS = ("messages", "total_messages", "poisson")
@@ -53,7 +52,7 @@ class Rates(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiMessage(RawMessages):
+class MultiMessage(ItemShares, RawMessages):
     """Base of the multi-message mechanisms; n is the number of users, each with its blanket messages.
 
     ``messages`` per user may be fractional: every user sends floor(messages) blanket messages and one more with
@@ -171,7 +170,7 @@ class MultiMessage(RawMessages):
         if reports == 1:
             return self
         if self.poisson is not None:
-            return replace(self, poisson=self.poisson / reports * (1.0 - 2.0**-50))
+            return divided(self, "poisson", reports)
         if self.messages is not None and (participation < 1.0 or not self.messages.is_integer()):
             got = f"participation = {participation!r}" if participation < 1.0 else f"messages = {plain(self.messages)}"
             raise BoundNotApplicableError(
@@ -227,11 +226,6 @@ class MultiMessage(RawMessages):
         return Among([two_counts(r) for r in pairs], count)
 
     # -- running it ---------------------------------------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def _items(self) -> int:
-        """Number of inputs; values are 0, ..., items - 1."""
 
     @property
     @abstractmethod
@@ -300,14 +294,7 @@ class MultiMessage(RawMessages):
         return self._sent(values, int(whole) * len(values) + more, src)
 
     def _portable_law(self) -> dict[str, Any]:
-        return {
-            "kind": "messages",
-            "per": "value",
-            "own": self._portable_own,
-            "dummy": self._portable_dummy,
-            "held": 0,
-            **self._portable_count,
-        }
+        return messages_law("value", self._portable_own, self._portable_dummy, **self._portable_count)
 
     @property
     def _portable_own(self) -> dict[str, Any]:
@@ -361,11 +348,6 @@ class MultiMessage(RawMessages):
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency among n users (the mean over the number of blanket messages)."""
         return float(self._variance(n, self._blankets(n).mean, np.asarray(frequency)))
-
-    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
-        """From the variance at the mean share; each user holds one item."""
-        even = 1.0 / (self._items if items is None else items)
-        return of_shares(lambda share: self.variance(n, share), least=even, most=even)
 
     def _variance(self, n: int, blankets: float, share: FloatArray) -> FloatArray:
         """[m c(1-c) + n f a(1-a) + n (1-f) b(1-b)] / (n (a-b))^2 with a = keep, b = stray, c = noise."""

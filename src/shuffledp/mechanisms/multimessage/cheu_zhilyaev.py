@@ -13,13 +13,13 @@ import numpy as np
 from ...numerics.counts import Count
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.groups import Messages
+from ...randomness.bits import flip_bits, noise_rows
 from ...randomness.sampling import Array, Source
 from ...randomness.thresholds import threshold
-from ..bit_rows import flip_bits, noise_rows
+from ..codecs import PackedBits
 from ..known.variation_ratio import VariationRatio
 from ..laws import independent
 from ..parameters import real, whole
-from ..row_codecs import PackedBits
 from .base import MultiMessage, Rates
 
 
@@ -107,10 +107,6 @@ class CheuZhilyaev(MultiMessage):
 
     @property
     def _message_bits(self) -> int:
-        return self.d
-
-    @property
-    def _items(self) -> int:
         return self.d
 
     @property

@@ -14,18 +14,17 @@ is 2h-DP with delta = 0.  In terms of l:  e^-h = 1 - b + b l  and  r = e^-h/(e^-
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from abc import abstractmethod
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
 from ...numerics.dummies import BinomialDummies, CountLaw, GeometricDummies, PoissonDummies
 from ...numerics.search import bisect, smallest_whole
-from ...randomness.poisson import poisson_numbers
 from ...randomness.sampling import Array, Source, bernoulli
-from ...randomness.whole_numbers import binomial_numbers, geometric_numbers, share_right
+from ...randomness.whole_numbers import binomial_numbers, geometric_numbers, poisson_numbers, share_right
 
 #: The words of a spec.
 WORDS = ("poisson", "geometric", "binomial")
@@ -33,91 +32,56 @@ WORDS = ("poisson", "geometric", "binomial")
 _ROUNDING = 1e-9
 
 
-class Dummies(ABC):
-    """A law of the number of dummies of one item, with what accounting, estimating and sampling need of it."""
+class Dummies(CountLaw):
+    """A law of the number of dummies of one item, with what estimating and sampling need of it beside accounting."""
 
     mean: float
     variance: float
-
-    @property
-    @abstractmethod
-    def law(self) -> CountLaw:
-        """For accounting."""
+    #: To follow "the shuffler adds".
+    words: ClassVar[str]
 
     @abstractmethod
     def numbers(self, src: Source, size: int) -> Array:
-        """Independent numbers of this law."""
-
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """To follow "the shuffler adds"."""
+        """Independent numbers of this law, of exactly its mean."""
 
 
-@dataclass(frozen=True)
-class Poisson(Dummies):
+class Poisson(PoissonDummies, Dummies):
     """A Poisson number of this mean."""
 
-    mean: float
+    words = "a Poisson number"
 
     @property
     def variance(self) -> float:  # type: ignore[override]
         """The mean."""
         return self.mean
 
-    @property
-    def law(self) -> PoissonDummies:
-        """Its table of masses and ratios."""
-        return PoissonDummies(self.mean)
-
     def numbers(self, src: Source, size: int) -> Array:
-        """Exactly this mean."""
+        """By tables of at most 64 at a time."""
         return poisson_numbers(src, Fraction(self.mean), size)
 
-    @property
-    def words(self) -> str:
-        """In words."""
-        return "a Poisson number"
 
-
-@dataclass(frozen=True)
-class Binomial(Dummies):
+class Binomial(BinomialDummies, Dummies):
     """Bin(M, mean/M) with M = 2 mean rounded up: fair coins (their first protocol) where 2 mean is a whole number."""
 
-    mean: float
+    words = "a binomial number"
 
-    @property
-    def size(self) -> int:
-        """M."""
-        return max(math.ceil(2.0 * self.mean), 1)
+    @classmethod
+    def of(cls, mean: float) -> Binomial:
+        """The law of this mean."""
+        return cls(max(math.ceil(2.0 * mean), 1), mean)
 
     @property
     def variance(self) -> float:  # type: ignore[override]
         """M p (1 - p)."""
         return self.mean * (1.0 - self.mean / self.size)
 
-    @property
-    def law(self) -> BinomialDummies:
-        """Its table of masses and ratios."""
-        return BinomialDummies(self.size, self.mean)
-
     def numbers(self, src: Source, size: int) -> Array:
-        """Exactly this mean."""
+        """By tables of at most 128 trials at a time."""
         return binomial_numbers(src, self.size, Fraction(self.mean) / self.size, size)
 
-    @property
-    def words(self) -> str:
-        """In words."""
-        return "a binomial number"
 
-
-@dataclass(frozen=True)
-class Geometric(Dummies):
+class Geometric(GeometricDummies, Dummies):
     """Two-sided geometric, with the ratios ``left`` below the mode and ``right`` above it."""
-
-    left: float
-    right: float
-    mode: int
 
     @classmethod
     def of(cls, keep: float, mean: float, tail: float) -> Geometric:
@@ -126,6 +90,11 @@ class Geometric(Dummies):
         If there is none: one-sided (v = 0) of this mean.
         """
         return _geometric(keep, mean, tail)
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        """One-sided with the mode 0."""
+        return "a geometric number" if self.mode == 0 else "a two-sided geometric number"
 
     @property
     def _sums(self) -> tuple[float, float, float]:
@@ -154,11 +123,6 @@ class Geometric(Dummies):
         total, first, second = self._sums
         return second / total - (first / total) ** 2
 
-    @property
-    def law(self) -> GeometricDummies:
-        """Three ratios."""
-        return GeometricDummies(self.left, self.right, self.mode)
-
     def numbers(self, src: Source, size: int) -> Array:
         """On one side of the mode, then how far."""
         above = bernoulli(src, share_right(self.left, self.right, self.mode), size)
@@ -167,11 +131,6 @@ class Geometric(Dummies):
         if not above.all():
             out[~above] -= 1 + geometric_numbers(src, self.left, int((~above).sum()), below=self.mode)
         return out
-
-    @property
-    def words(self) -> str:
-        """In words."""
-        return "a geometric number" if self.mode == 0 else "a two-sided geometric number"
 
 
 @lru_cache(maxsize=256)
@@ -212,4 +171,4 @@ def made(word: str, *, keep: float, mean: float, tail: float) -> Dummies:
     """The law of a word."""
     if word == "poisson":
         return Poisson(mean)
-    return Binomial(mean) if word == "binomial" else Geometric.of(keep, mean, tail)
+    return Binomial.of(mean) if word == "binomial" else Geometric.of(keep, mean, tail)

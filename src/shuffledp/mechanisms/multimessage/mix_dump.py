@@ -20,7 +20,7 @@ from ...randomness.thresholds import threshold
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real
 from .base import Rates
-from .dump import Dump
+from .pure_dump import Dump
 
 #: Blocks of totals on either side of their mean in :func:`coin_pieces`.
 _BLOCKS = 24

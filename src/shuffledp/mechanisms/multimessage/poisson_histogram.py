@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -19,19 +19,19 @@ from ...numerics.family import Family
 from ...numerics.mixture import Among
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...numerics.poisson.histogram import PoissonShift
-from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source, below
-from ..accuracy import Accuracy, of_shares
-from ..base import Mechanism, plain
+from ...randomness.whole_numbers import poisson_total
+from ..accuracy import ItemShares
+from ..base import plain
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real, whole
 from ..values import padded_sets
-from .raw_messages import RawMessages, added_up
+from .raw_messages import ExactCounts, messages_law
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoissonHistogram(RawMessages):
+class PoissonHistogram(ItemShares, ExactCounts):
     """A Poisson histogram: up to k different indices per user among Poisson numbers of fabricated ones of every index.
 
     A user holds a set of at most k *different* indices and sends each of them as one message, without noise, and adds
@@ -72,7 +72,7 @@ class PoissonHistogram(RawMessages):
     """
 
     name = "poisson-histogram"
-    _lists_every_type = False
+    _mean_number = "poisson_per_index"
     _takes = "sets"
     serves = ("options", "sets")
     d: int = whole(low=2, high=2**32, hint="d counts the indices")
@@ -122,27 +122,9 @@ class PoissonHistogram(RawMessages):
         """These pairs, hidden by the fabricated messages of n users."""
         return Among(pairs, lambda n: Count(0, ((UNLIMITED, n * self._fabricated),)))
 
-    def _other_messages(self, n: int) -> int:
-        """None is certain: a Poisson number may be 0."""
-        return 0
-
-    def _together(self, classes: Sequence[tuple[Mechanism, int]], missing: int) -> Mechanism | None:
-        """Poisson numbers add up to one."""
-        return added_up(self, classes, missing, "poisson_per_index")
-
-    def _bundled(self, reports: int, *, n: int, participation: float) -> PoissonHistogram:
-        """A part of a batch of several reports per user: every fabricated message is put into a part at random."""
-        if reports == 1:
-            return self
-        return replace(self, poisson_per_index=self.poisson_per_index / reports * (1.0 - 2.0**-50))
-
     def _blanket(self) -> Family:
         """The exact law: up to k counts raised, up to k others in exchange."""
         return PoissonShift(mean=self.poisson_per_index, d=self.d, most=self.indices)
-
-    def _constant_datasets(self) -> Family:
-        """The same law, whatever the others hold."""
-        return self.law.blanket()
 
     def _two_counts(self) -> Family:
         """The counts of two indices: one index of the victim's set is replaced by another one."""
@@ -164,8 +146,8 @@ class PoissonHistogram(RawMessages):
         return padded_sets(values[:, None] if values.ndim == 1 else values, self.d, self.indices)
 
     def _portable_law(self) -> dict[str, Any]:
-        dummy, mean = {"kind": "uniform", "size": self.d}, Fraction(self._fabricated)
-        return {"kind": "messages", "per": "item", "own": {"kind": "same"}, "dummy": dummy, "held": 0, "poisson": mean}
+        dummy = {"kind": "uniform", "size": self.d}
+        return messages_law("item", {"kind": "same"}, dummy, poisson=Fraction(self._fabricated))
 
     def _randomize(self, values: Array, src: Source) -> Array:
         size = poisson_total(src, self._fabricated, len(values))
@@ -185,7 +167,3 @@ class PoissonHistogram(RawMessages):
     def _sum_variance(self, n: int, items: Array, share: Array) -> FloatArray:
         """Counts of different indices are independent."""
         return np.asarray(items * self.variance(n) + 0.0 * share)
-
-    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
-        """The same for every index and all data."""
-        return of_shares(lambda share: self.variance(n, share), least=0.0, most=0.0)

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modeled
-from ...estimation.variance import Variance, range_sampling
+from ...estimation.estimate import Estimate, mean_in_range
 from ...numerics.family import Family
 from ...numerics.poisson.one_count import PoissonSteps
-from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source
+from ...randomness.whole_numbers import poisson_total
 from ..accuracy import Accuracy
 from ..base import Mechanism
 from ..codecs import Category
 from ..numeric.grid_mean import Grid
 from ..parameters import real, whole
 from ..values import numbers
-from .raw_messages import RawMessages, added_up
+from .raw_messages import ExactCounts, messages_law
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoissonSum(RawMessages):
+class PoissonSum(ExactCounts):
     """Numbers in [-1, 1] in r units, each an identical message, among a Poisson number of made-up ones.
 
     (x+1)/2 is rounded to a multiple of 1/r at random, without bias, and a user sends that many units as messages that
@@ -63,7 +60,7 @@ class PoissonSum(RawMessages):
     _in_words = (
         "a Poisson sum of numbers in [-1, 1] in {units:,} units with {poisson} fabricated messages per user on average"
     )
-    _lists_every_type = False
+    _mean_number = "poisson"
     serves = ("numbers",)
     _number_range = (-1.0, 1.0)
     _design = (("units", 16),)
@@ -83,25 +80,9 @@ class PoissonSum(RawMessages):
 
     # -- accounting ---------------------------------------------------------------------------------------
 
-    def _other_messages(self, n: int) -> int:
-        """None is certain: a Poisson number may be 0."""
-        return 0
-
-    def _together(self, classes: Sequence[tuple[Mechanism, int]], missing: int) -> Mechanism | None:
-        """Poisson numbers add up to one."""
-        return added_up(self, classes, missing, "poisson")
-
-    def _bundled(self, reports: int, *, n: int, participation: float) -> PoissonSum:
-        """A part of a batch of several reports per user: every fabricated message is put into a part at random."""
-        return self if reports == 1 else replace(self, poisson=self.poisson / reports * (1.0 - 2.0**-50))
-
     def _blanket(self) -> Family:
         """The exact law: the count is raised by up to r."""
         return PoissonSteps(mean=self.poisson, most=self.units)
-
-    def _constant_datasets(self) -> Family:
-        """The same law, whatever the others hold."""
-        return self.law.blanket()
 
     def _two_counts(self) -> Family:
         """There is one count."""
@@ -123,14 +104,7 @@ class PoissonSum(RawMessages):
 
     def _portable_law(self) -> dict[str, Any]:
         same = {"kind": "same"}
-        return {
-            "kind": "messages",
-            "per": "unit",
-            "own": same,
-            "dummy": same,
-            "held": 0,
-            "poisson": Fraction(self.poisson),
-        }
+        return messages_law("unit", same, same, poisson=Fraction(self.poisson))
 
     @property
     def _rounding(self) -> list[Any]:
@@ -141,11 +115,9 @@ class PoissonSum(RawMessages):
         return np.zeros(own + poisson_total(src, self.poisson, len(values)), dtype=self.codec.dtype)
 
     def _infer(self, counts: Array, users: int) -> Estimate:
-        """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
-        unit, noise = 2.0 / (self.units * users), Variance(self.variance(users))
+        unit = 2.0 / (self.units * users)
         value = unit * (counts - users * self.poisson) - 1.0
-        sampling = range_sampling(users, -1.0, 1.0)
-        return modeled(value, users, Box(-1.0, 1.0), noise, sampling, grain=unit, influence=unit)
+        return mean_in_range(value, users, -1.0, 1.0, self.variance(users), grain=unit, influence=unit)
 
     def variance(self, n: int) -> float:
         """Variance of the mean, at most: (4m + 1)/(r^2 n), of which 1/(r^2 n) is that of rounding."""

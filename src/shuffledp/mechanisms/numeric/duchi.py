@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from ...estimation.estimate import Estimate
-from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli, words
 from ...randomness.thresholds import threshold
-from ..row_codecs import PackedBits
-from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices
+from ..codecs import PackedBits
+from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, pair, vertices
 from .cube import Cube
 from .discrete_laplace import coins
 
@@ -81,15 +80,14 @@ class Duchi(Cube):
         gap, t = -math.expm1(-self.eps0) * (1.0 - self._ties), math.exp(-self.eps0)
         return gap / (gap + 2.0 * t)
 
-    def _pair(self, rows: list[tuple[float, float, float, float]]) -> ShuffledPair:
-        """Reports by share of {-1, 1}^dim and weights under v0, -v0 and the others."""
-        share, *laws = np.array([row for row in rows if row[0] > 0]).T
-        return ShuffledPair(*(share * self._low * law for law in laws))
+    def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
+        """Reports by share of {-1, 1}^dim and by whether v0, -v0 and the others favor them (1) or not (0)."""
+        return pair(rows, self._low, math.exp(self.eps0) * self._low)
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """z.v > 0, z.v < 0 and ties."""
-        e, half = math.exp(self.eps0), 0.5 * (1.0 - self._ties)
-        return PairSet([self._pair([(half, e, 1, 1), (half, 1, e, 1), (self._ties, 1, 1, 1)])])
+        half = 0.5 * (1.0 - self._ties)
+        return [self._pair([(half, 1, 0, 0), (half, 0, 1, 0), (self._ties, 0, 0, 0)])]
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every way in which z and -z may lie relative to three vertices (cube.py); with ties, those of actual ones."""
@@ -101,16 +99,17 @@ class Duchi(Cube):
             kinds = [vertices((1 - Fraction(self._ties)) / 2, mirrored_with_ties())]
         return [[law(shares, low, high) for shares in types] for types in kinds]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """The others hold v0, or v0 with one coordinate flipped (then z.v0 > 0 without z.v* > 0 has share step)."""
-        e, ties, half = math.exp(self.eps0), self._ties, 0.5 * (1.0 - self._ties)
+        ties, half = self._ties, 0.5 * (1.0 - self._ties)
         step = 0.5 * _central(self.dim - self.dim % 2)
-        own = self._pair([(half, e, 1, e), (half, 1, e, 1), (ties, 1, 1, 1)])
+        own = self._pair([(half, 1, 0, 1), (half, 0, 1, 0), (ties, 0, 0, 0)])
+        rows = [(half - step, 1, 0, 1), (step, 1, 0, 0)]
         if self.dim % 2:
-            rows = [(half - step, e, 1, e), (step, e, 1, 1), (step, 1, e, e), (half - step, 1, e, 1)]
+            rows += [(step, 0, 1, 1), (half - step, 0, 1, 0)]
         else:
-            rows = [(half - step, e, 1, e), (step, e, 1, 1), (half, 1, e, 1), (step, 1, 1, e), (step, 1, 1, 1)]
-        return PairSet([*both_directions(own), *both_directions(self._pair(rows))])
+            rows += [(half, 0, 1, 0), (step, 0, 0, 1), (step, 0, 0, 0)]
+        return [*both_directions(own), *both_directions(self._pair(rows))]
 
     # -- running it -------------------------------------------------------------------------------------------
 

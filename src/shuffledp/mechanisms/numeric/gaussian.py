@@ -15,9 +15,7 @@ import numpy as np
 from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...errors import ParameterError
-from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modeled
-from ...estimation.variance import Variance, range_sampling
+from ...estimation.estimate import Estimate, mean_in_range
 from ...numerics.pair import FloatArray
 from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
@@ -255,11 +253,9 @@ class Gaussian(MatrixRandomizer):
         return float(np.max(self._spreads)) + 0.25 * self._step**2
 
     def _infer(self, counts: Array, users: int) -> Estimate:
-        """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
-        value = np.atleast_1d(np.asarray(counts, dtype=np.float64) @ self._weights_of_cells / users)
-        sampling = range_sampling(users, self.low, self.high)
-        grain, noise = float(np.ptp(self._weights_of_cells)) / users, Variance(self.variance(users))
-        return modeled(value, users, Box(self.low, self.high), noise, sampling, grain=grain, influence=grain)
+        value = np.asarray(counts, dtype=np.float64) @ self._weights_of_cells / users
+        grain, noise = float(np.ptp(self._weights_of_cells)) / users, self.variance(users)
+        return mean_in_range(value, users, self.low, self.high, noise, grain=grain, influence=grain)
 
     def variance(self, n: int) -> float:  # type: ignore[override]
         """Variance of the mean, at most: that of the weights of the cells, and of rounding to the grid."""

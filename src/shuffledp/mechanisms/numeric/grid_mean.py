@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modeled
-from ...estimation.variance import Variance, range_sampling
+from ...estimation.estimate import Estimate, mean_in_range
 from ...numerics.pair import FloatArray
 from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
@@ -142,11 +140,9 @@ class GridMean(Randomizer):
         return largest_variance(self._points, self._squares)
 
     def _infer(self, counts: Array, users: int) -> Estimate:
-        """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
-        value = np.atleast_1d(np.asarray(counts, dtype=np.float64) @ self._values / users)
-        noise, sampling = Variance(self.variance(users)), range_sampling(users, -1.0, 1.0)
-        influence = float(np.ptp(self._values)) / users
-        return modeled(value, users, Box(-1.0, 1.0), noise, sampling, grain=self._skew / users, influence=influence)
+        value = np.asarray(counts, dtype=np.float64) @ self._values / users
+        grain, influence = self._skew / users, float(np.ptp(self._values)) / users
+        return mean_in_range(value, users, -1.0, 1.0, self.variance(users), grain=grain, influence=influence)
 
     def variance(self, n: int) -> float:
         """Variance of the mean, at most: that of the weights and of rounding to the grid, at the worst number."""

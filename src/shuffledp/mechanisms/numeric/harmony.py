@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ...estimation.estimate import Estimate
-from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli
 from ...randomness.thresholds import chance_of
@@ -60,15 +59,15 @@ class Harmony(Cube):
         """T = tanh(eps0/2)."""
         return math.tanh(0.5 * self.eps0)
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """Two kinds of reports: those that v0 prefers and those that -v0 prefers."""
-        return PairSet([pair([(1, 1, 0, 0), (1, 0, 1, 0)], self._flip, 1.0 - self._flip)])
+        return [pair([(1, 1, 0, 0), (1, 0, 1, 0)], self._flip, 1.0 - self._flip)]
 
     def _types(self) -> list[list[ShuffledPair]]:
         """In every coordinate a third vertex agrees with both, one or none of the victim's two (cube.py)."""
         return [[law(kind, 2.0 * self._flip, 2.0 * (1.0 - self._flip)) for kind in MIRRORED]]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """The others agree with v0 in all coordinates, all but one, or half of them (any number, if dim is small)."""
         few = range(self.dim + 1) if self.dim <= 8 else (self.dim, self.dim - 1, (self.dim + 1) // 2)
         pairs = []
@@ -76,7 +75,7 @@ class Harmony(Cube):
             agree, differ = k / self.dim, 1.0 - k / self.dim
             rows = [(agree, 1, 0, 1), (agree, 0, 1, 0), (differ, 1, 0, 0), (differ, 0, 1, 1)]
             pairs += both_directions(pair(rows, self._flip, 1.0 - self._flip))
-        return PairSet(pairs)
+        return pairs
 
     # -- running it -------------------------------------------------------------------------------------------
 

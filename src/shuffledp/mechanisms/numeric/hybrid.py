@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.family import Family, PairSet
+from ...numerics.family import Family
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli
 from ...randomness.thresholds import threshold
@@ -106,15 +106,15 @@ class Hybrid(GridMean, LocalBudget):
         """None, as for a parallel composition."""
         return None
 
-    def _constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """The victim holds -1 or 1, all others hold 0 or -1; at 0 the window is a third one and the bit is fair."""
         grr, bit = self._window._response, GRR(eps0=self.eps0, d=2)
         alpha, own = Fraction(repr(self.windows)), bit._beside("x0")
         found = []
-        for held, other in (("third", ShuffledPair(own.P0, own.P1, [0.5, 0.5, 0.0])), ("x0", own)):
+        for held, other in (("third", ShuffledPair(own.P0, own.P1, [0.5, 0.5])), ("x0", own)):
             shares = [(alpha, grr._beside(held)), (1 - alpha, other)]
             found += both_directions(union([(share, law) for share, law in shares if share > 0]))
-        return PairSet(found)
+        return found
 
     # -- the weights, and running it ----------------------------------------------------------------------------
 

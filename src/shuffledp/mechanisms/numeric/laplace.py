@@ -8,10 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modeled
-from ...estimation.variance import Variance, range_sampling
-from ...numerics.family import PairSet
+from ...estimation.estimate import Estimate, mean_in_range
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...randomness.sampling import Array, Source
@@ -117,7 +114,7 @@ class Laplace(LocalBudget):
         low, high = self._power(np.array([g, size - g])) / (1.0 + a)
         return np.concatenate([[low], inner, [high]])
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """The pair (0, N) over omega, with the points inside each piece of a segment moved to its ends."""
         half = self._steps // 2
         pieces = min(self.PIECES, half)
@@ -135,7 +132,7 @@ class Laplace(LocalBudget):
         center = omega[-1] + 2.0 * omega[-2] * forward
         low, high = t[:-1], t[:-1] * self._power(2 * (ends[:-1] - half))
         laws = (np.concatenate([left, [center], right]) for left, right in ((high, low), (low, high), (low, low)))
-        return PairSet([ShuffledPair(*laws)])
+        return [ShuffledPair(*laws)]
 
     def _swap(self) -> SwapSet:
         """All pairs and all types of the others, through the laws of laplace_types.py."""
@@ -146,13 +143,13 @@ class Laplace(LocalBudget):
             )
         return swap_set(self._steps, self._rate, self._power)
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """The others hold 0, 1 (by symmetry) or 1/2; inner reports are merged, which is post-processing."""
         size = self._steps
         starts = np.array([0, *range(1, size, max(1, size // self.GROUPS)), size])
         low, middle, high = (np.add.reduceat(self._law(g), starts) for g in (0, size // 2, size))
         end = both_directions(ShuffledPair(P0=low, P1=high, t=low))
-        return PairSet([*end, ShuffledPair(P0=low, P1=high, t=middle)])
+        return [*end, ShuffledPair(P0=low, P1=high, t=middle)]
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """w = tanh(r/2) e^(-r m) with r = eps0/N and m = max(y, N-y) >= N/2.
@@ -186,10 +183,9 @@ class Laplace(LocalBudget):
         return report.astype(self.codec.dtype, copy=False)
 
     def _infer(self, counts: Array, users: int) -> Estimate:
-        """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
-        noise = Variance(self.variance(users))
-        unit, sampling = 1.0 / (users * self._steps), range_sampling(users, 0.0, 1.0)
-        return modeled(unit * counts, users, Box(0.0, 1.0), noise, sampling, influence=unit * self.codec.reach)
+        unit = 1.0 / (users * self._steps)
+        reach = unit * self.codec.reach
+        return mean_in_range(unit * counts, users, 0.0, 1.0, self.variance(users), influence=reach)
 
     def variance(self, n: int) -> float:
         """Variance of the mean: [1/(2 sinh^2(eps0/(2N))) + 1/4]/(n N^2), where 1/4 bounds that of the rounding."""

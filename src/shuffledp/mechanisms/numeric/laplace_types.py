@@ -39,7 +39,7 @@ at E = 1 below that of the pair (0, N) among others who hold 0, and the largest 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
@@ -76,11 +76,15 @@ def slots(size: int, rate: float) -> list[Slot]:
 
 
 def _of_the_widest(size: int, rate: float) -> list[Slot]:
-    """The pair (0, N), with types 0 and N first."""
+    """The pair (0, N), with types 0 and N first; cells widen away from the ends."""
     plan, most = _plan(size, rate)
-    ends = [*_between(size, plan, most)]
-    ends = [*ends, *(size - x for x in reversed(ends[:-1]))]
-    return sorted((Slot(size, x, share) for x, share in _shares(ends, rate)), key=lambda slot: 0 < slot.held < size)
+
+    def room(x: int) -> float:
+        return min(most - log_spread_between(size * plan, x * plan), x * plan)
+
+    half = cells(0, size // 2, plan, room)
+    listed = shares([*half, *(size - x for x in half)], rate)
+    return sorted((Slot(size, x, share) for x, share in listed), key=lambda slot: 0 < slot.held < size)
 
 
 def _of_the_closer(size: int, rate: float) -> Iterator[Slot]:
@@ -96,42 +100,43 @@ def _of_the_closer(size: int, rate: float) -> Iterator[Slot]:
 def _plan(size: int, rate: float) -> tuple[float, float]:
     """The rate that intervals are planned for, and the log of the largest spread that they may have."""
     plan = max(rate, _LEAST_BUDGET / size)
-    return plan, _log_spread_far(size * plan, size * plan)
+    return plan, log_spread_far(size * plan, size * plan)
 
 
 def _group(size: int, top: int, rate: float, plan: float, most: float) -> tuple[list[Slot], int]:
     """What covers the types beyond a pair at most ``top`` apart, down to a distance, and that distance."""
-    moved = _widest(top, lambda w: _log_spread_far(top * plan, (size + w) * plan), most)
-    wider = _widest(top, lambda w: _log_spread_wide(top * plan, (top - w) * plan, size * plan), most)
+    moved = widest(top, lambda w: log_spread_far(top * plan, (size + w) * plan), most)
+    wider = widest(top, lambda w: _log_spread_wide(top * plan, (top - w) * plan, size * plan), most)
     wider = min(wider, top - math.ceil(_FAR_APART / plan))
     low = top - max(moved, wider)
-    if moved >= wider:
-        cells = _cells(size + moved, top, plan, most, lambda x: _log_spread_far(top * plan, x * plan))
-        return [Slot(top, x, share) for x, share in _shares(cells, rate)], low
-    cells = _cells(size, low, plan, most, lambda x: _log_spread_wide(top * plan, low * plan, x * plan))
-    return [Slot(top, x, share, low) for x, share in _shares(cells, rate)], low
+    nearest = low if wider > moved else None
+    high = size + moved if nearest is None else size
+
+    def room(x: int) -> float:
+        if nearest is None:
+            spread = log_spread_far(top * plan, x * plan)
+        else:
+            spread = _log_spread_wide(top * plan, nearest * plan, x * plan)
+        return min(most - spread, (high - x) * plan)
+
+    ends = cells(high, top if nearest is None else nearest, plan, room)
+    return [Slot(top, x, share, nearest) for x, share in shares(ends, rate)], low
 
 
-def _between(size: int, rate: float, most: float) -> Iterator[int]:
-    """Types from 0 to N/2 for the pair (0, N); the cells widen away from 0."""
-    whole, half, x = size * rate, size // 2, 0
-    while x < half:
-        yield x
-        room = most - _log_spread_between(whole, x * rate)
-        x += min(max(_cell(min(room, x * rate), rate), 1), half - x)
-    yield half
+# -- what Laplace noise on every line shares (metric/line_pairs.py) ----------------------------------------------------
 
 
-def _cells(high: int, low: int, rate: float, most: float, spread: Callable[[int], float]) -> list[int]:
-    """Types from ``low`` to ``high``, in cells that widen downwards from there."""
-    x, found = high, []
-    while x > low:
+def cells(start: int, stop: int, rate: float, room: Callable[[int], float]) -> list[int]:
+    """Types from ``start`` to ``stop``: a cell of D steps adds log cosh(r D/2) to the spread, a share of the room."""
+    sign, x, found = (1 if stop > start else -1), start, []
+    while x != stop:
         found.append(x)
-        x -= min(max(_cell(min(most - spread(x), (high - x) * rate), rate), 1), x - low)
-    return [low, *reversed(found)]
+        wide = 2.0 / rate * math.acosh(math.exp(min(max(CELL_SHARE * room(x), 0.0), 300.0)))
+        x += sign * min(max(int(min(wide, 2.0**60)), 1), abs(stop - x))
+    return [*found, stop]
 
 
-def _widest(top: int, spread: Callable[[int], float], most: float) -> int:
+def widest(top: int, spread: Callable[[int], float], most: float) -> int:
     """The largest width for which the distances from top - width to top share laws, within their share of the room."""
     near = spread(0)
     limit = near + GROUP_SHARE * (most - near)
@@ -142,35 +147,24 @@ def _widest(top: int, spread: Callable[[int], float], most: float) -> int:
     return low
 
 
-def _cell(room: float, rate: float) -> int:
-    """Steps D for which log cosh(r D/2) is a share of the room."""
-    return int(min(2.0 / rate * math.acosh(math.exp(min(max(CELL_SHARE * room, 0.0), 300.0))), 1e9))
-
-
-def _shares(ends: list[int], rate: float) -> Iterator[tuple[int, float]]:
-    """Each end of a cell, and the smaller s of the cells that it belongs to, rounded down.
+def shares(ends: Iterable[int], rate: float) -> Iterator[tuple[int, float]]:
+    """Each end of a cell, rising, and the smaller s of the cells that it belongs to, rounded down.
 
     The point nearest to the middle of a cell of D steps is half a step off it for odd D, which leaves 1 for D = 1.
     """
-    wide = np.diff(ends)
-    shares = [math.cosh(0.5 * rate * (k % 2)) / math.cosh(min(0.5 * rate * k, 700.0)) for k in wide.tolist()]
-    for x, left, right in zip(ends, [1.0, *shares], [*shares, 1.0], strict=True):
+    ends = sorted(set(ends))
+    wide = np.diff(ends).tolist()
+    each = [math.cosh(0.5 * rate * (k % 2)) / math.cosh(min(0.5 * rate * k, 700.0)) for k in wide]
+    for x, left, right in zip(ends, [1.0, *each], [*each, 1.0], strict=True):
         yield x, min(left, right) * (1.0 - 2.0**-48)
 
 
-def _log_spread_far(apart: float, held: float) -> float:
+def log_spread_far(apart: float, held: float) -> float:
     """log of sum (P0 - P1)^2/t for a type beyond the pair, in the limit of a fine grid."""
     return held + 2.0 * math.log(-math.expm1(-apart)) + math.log((2.0 + math.exp(2.0 * apart - 3.0 * held)) / 3.0)
 
 
-def _log_spread_wide(apart: float, nearest: float, held: float) -> float:
-    """The same for the wider law: sum v^2 t + K - 2 sum u v t."""
-    twice = 2.0 * math.exp(-apart) - 2.0 / 3.0 * (math.exp(-2.0 * apart) - math.exp(apart - 3.0 * held))
-    level = math.exp(max(-nearest, apart - 2.0 * held))
-    return held + math.log(2.0 / 3.0 + math.exp(-3.0 * held) / 3.0 + level - twice)
-
-
-def _log_spread_between(apart: float, held: float) -> float:
+def log_spread_between(apart: float, held: float) -> float:
     """The same for a type between the victim's two values."""
     fall = math.exp(-apart)
 
@@ -179,3 +173,10 @@ def _log_spread_between(apart: float, held: float) -> float:
         return 0.5 * math.exp(x) * (flat + fall * fall * math.expm1(x))
 
     return math.log(side(held) + side(apart - held)) if apart < 300.0 else max(held, apart - held)
+
+
+def _log_spread_wide(apart: float, nearest: float, held: float) -> float:
+    """The same for the wider law: sum v^2 t + K - 2 sum u v t."""
+    twice = 2.0 * math.exp(-apart) - 2.0 / 3.0 * (math.exp(-2.0 * apart) - math.exp(apart - 3.0 * held))
+    level = math.exp(max(-nearest, apart - 2.0 * held))
+    return held + math.log(2.0 / 3.0 + math.exp(-3.0 * held) / 3.0 + level - twice)

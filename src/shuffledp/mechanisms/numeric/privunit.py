@@ -14,7 +14,6 @@ from ...errors import ParameterError
 from ...estimation.constraints import Ball
 from ...estimation.estimate import FEW, Estimate, modeled
 from ...estimation.variance import Variance
-from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.search import bisect
 from ...randomness.sampling import Array, Source, bernoulli
@@ -122,25 +121,24 @@ class PrivUnit(LocalBudget):
 
     def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
         """Regions by area and by whether x0, x1 and the others favor them (1) or not (0)."""
-        high, low = self._densities
-        return pair([row for row in rows if row[0] > 0], low, high)
+        return pair(rows, *reversed(self._densities))
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """x0 = -x1: the caps (or their complements) are disjoint; the others favor nothing for certain."""
-        return PairSet([self._pair([(area, own, other, 0) for area, own, other in self._opposite()])])
+        return [self._pair([(area, own, other, 0) for area, own, other in self._opposite()])]
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Three caps of this area, in a polytope around all ways in which they may meet."""
         low, high = reversed(self._densities)
         return [[law(shares, low, high) for shares in _met(self.eps0, self.dim, self.cap, self.gamma)]]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """The others hold x0 = -x1, or a third vector that is about as far from both as it may be."""
         pairs = both_directions(self._pair([(area, own, other, own) for area, own, other in self._opposite()]))
         if self.gamma > 0.0:
             pairs.append(self._in_a_plane(0.0))  # its own mirror image
             pairs += [direction for turn in _TURNS for direction in both_directions(self._in_a_plane(turn))]
-        return PairSet(pairs)
+        return pairs
 
     def _in_a_plane(self, turn: float) -> ShuffledPair:
         """x0, x1 and what the others hold, opposite to the middle of the two or turned by an angle from there."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +24,9 @@ class Windowed(GridMean, WindowLaw):
     """Numbers by windows: every output has a weight, and every input the mean of the weights of its window."""
 
     @property
-    @abstractmethod
     def _shape(self) -> FloatArray:
-        """The weights of the outputs up to their scale: rising, and odd around the middle."""
+        """The weights of the outputs up to their scale: rising, and odd around the middle; linear unless overridden."""
+        return self._positions
 
     @property
     def _binary_budget(self) -> float | None:
@@ -214,11 +213,6 @@ class Levels(Windowed):
 
     d: int = windows(low=2, hint="d counts the levels")
 
-    @property
-    def _shape(self) -> FloatArray:
-        """z."""
-        return self._positions
-
 
 @dataclass(frozen=True, kw_only=True)
 class Piecewise(Windowed):
@@ -257,8 +251,3 @@ class Piecewise(Windowed):
     def cells(self) -> int:  # type: ignore[override]
         """As for ``window``."""
         return usual_cells(self.d)
-
-    @property
-    def _shape(self) -> FloatArray:
-        """z."""
-        return self._positions

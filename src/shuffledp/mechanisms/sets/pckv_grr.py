@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from ...estimation.constraints import KeyValues, SumAtMost
 from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
-from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, words
 from ...randomness.thresholds import chance_of, exact_chance
@@ -126,17 +125,17 @@ class PCKVGRR(FrequencyOracle):
         b, g = self._unit, self._gain
         return ShuffledPair(*([block[0] * (b + block[i] * g) for block in blocks] for i in (1, 2, 3)))
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """l symbols against l others, the remaining 2d alike."""
         l = self.l
-        return PairSet([self._pair((l, 1, 0, 0), (l, 0, 1, 0), (2 * self.d, 0, 0, 0))])
+        return [self._pair((l, 1, 0, 0), (l, 0, 1, 0), (2 * self.d, 0, 0, 0))]
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Three sets of l symbols each, of all 2(d+l): every law is a mixture of uniform ones on such sets."""
         b, size = self._unit, self._symbols
         return [[law(share, size * b, size * (b + self._gain)) for share in vertices(Fraction(self.l, size))]]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Others hold up to l further keys (dummies for the rest), nothing, or what the victim may hold."""
         l, spare = self.l, 2 * self.d
         pairs = both_directions(self._pair((l, 1, 0, 1), (l, 0, 1, 0), (spare, 0, 0, 0)))
@@ -144,7 +143,7 @@ class PCKVGRR(FrequencyOracle):
             dummy = (l - more) / (2.0 * l)
             others = [(more, 0, 0, 1), (2 * l, 0, 0, dummy), (spare - more - 2 * l, 0, 0, 0)]
             pairs.append(self._pair((l, 1, 0, 0), (l, 0, 1, 0), *others))
-        return PairSet(pairs)
+        return pairs
 
     # -- running it ---------------------------------------------------------------------------------------------
 

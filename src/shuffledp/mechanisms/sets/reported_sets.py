@@ -8,19 +8,16 @@ t = e^-eps0 and miss(m) = C(D-m, k)/C(D, k), the probability that a uniform y av
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from ...errors import BoundNotApplicableError
-from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...numerics.swap.pair import SwapPair, among
 from ...randomness.lookup import categorical
@@ -28,10 +25,11 @@ from ...randomness.sampling import Array, Source
 from ...randomness.thresholds import cuts
 from .. import two_level
 from ..base import Mechanism
+from ..codecs import Members, PackedBits
 from ..frequency import FrequencyOracle
 from ..laws import rounded_down
-from ..row_codecs import Members, PackedBits
 from .drawing import by_bits, by_members, shuffle
+from .overlaps import MOST_HELD, Overlap, by_shared, dominating, met, unions
 
 #: Up to this many members a report is drawn one member at a time, comparing with those before.
 _FEW_MEMBERS = 64
@@ -39,9 +37,6 @@ _FEW_MEMBERS = 64
 _EXACT_BITS, _BITS, _BLOCK = 20_000, 2400, 64
 #: The default k is searched on grids of this many points.
 _GRID = 64
-#: Up to this size all ways are listed in which three sets may meet, about s^4/10; those that dominate, about s^2.
-MOST_HELD, MOST_LISTED = 4, 30
-_Items = tuple[int, ...]
 
 
 class SetRandomizer(FrequencyOracle):
@@ -73,6 +68,10 @@ class SetRandomizer(FrequencyOracle):
     def _miss(self, items: int) -> Fraction:
         return _miss(self.domain, self.k, items)
 
+    def _whole_miss(self, items: int) -> int:
+        miss = self._miss(items)
+        return (miss.numerator << _BITS) // miss.denominator
+
     @property
     def _total(self) -> float:
         """Omega."""
@@ -96,47 +95,42 @@ class SetRandomizer(FrequencyOracle):
         apart = float(self._miss(self.held) - self._miss(2 * self.held))
         return -math.expm1(-self.eps0) * apart / self._total
 
-    def _pair(self, first: Iterable[int], second: Iterable[int], others: Iterable[int] | None = None) -> ShuffledPair:
-        """The victim holds one of two sets, the others a third; None: they guarantee the blanket t/(C(D,k) Omega)."""
-        sets = [frozenset(first), frozenset(second), *([] if others is None else [frozenset(others)])]
-        low, total = math.exp(-self.eps0), self._total
-        laws: list[list[float]] = []
-        for met, mass in _classes(self.domain, self.k, tuple(sets)):
-            weights = [1.0 if hit else low for hit in met]
-            laws.append([mass * w / total for w in (*weights, low)[:3]])
-        P0, P1, t = zip(*laws, strict=True)
-        return ShuffledPair(P0=P0, P1=P1, t=t)
+    def _shares(self, overlap: Overlap) -> list[tuple[float, int, int, int]]:
+        """Of all reports, by which of three sets they meet.
 
-    def _blanket(self) -> PairSet:
+        Masses are whole multiples of 2^-2400: sums of them that should be 0 are 0 as doubles.
+        """
+        missed = {cell: self._whole_miss(size) for cell, size in unions(overlap, self.held).items()}
+        return [(mass / (1 << _BITS), *cell) for cell, mass in met(missed).items()]
+
+    def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
+        """Shares of reports, by whether the victim's two sets and that of the others make them likelier."""
+        return two_level.pair(rows, math.exp(-self.eps0) / self._total, 1.0 / self._total)
+
+    def _blanket(self) -> list[ShuffledPair]:
         """Two disjoint sets over t/(C(D,k) Omega), attained as k <= D - s: some S avoids y.  Symmetric in the sets."""
-        s = self.held
-        return PairSet([self._pair(range(s), range(s, 2 * s))])
+        return [self._over_blanket(shared=0)]
 
-    def _constant_datasets(self) -> PairSet:
+    def _over_blanket(self, shared: int) -> ShuffledPair:
+        """Two sets that share as many items."""
+        rows = self._shares((shared, 0, self.held - shared, 0))  # S = S0, whose column is left out
+        return self._pair([(share, own, other, 0) for share, own, other, _ in rows])
+
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Two disjoint sets; the others hold items of one of them, of neither, or of both."""
-        s = self.held
-        pairs = (self._pair(range(s), range(s, 2 * s), others) for others in _others(self.domain, s))
-        return PairSet([direction for pair in pairs for direction in both_directions(pair)])
+        pairs = (self._pair(self._shares((0, 0, *shared))) for shared in _others(self.domain, self.held))
+        return [direction for pair in pairs for direction in both_directions(pair)]
 
     def _types(self) -> list[list[ShuffledPair]]:
-        """The patterns of :func:`patterns`, which dominate every two sets among every third one."""
-        low, total, one = math.exp(-self.eps0), self._total, 1 << _BITS
-        # whole multiples of 2^-2400: sums of them that should be 0 are 0 as doubles
-        sizes = range(self.held, min(3 * self.held, self.domain) + 1)
-        missed = {m: (x := self._miss(m)).numerator * one // x.denominator for m in sizes}
-        types = []
-        for unions in patterns(self.domain, self.held):
-            cells = _cells(one, *(missed[size] for size in (self.held, *unions)))
-            shares = [(mass / one, *met) for met, mass in cells if mass / one > 0.0]
-            types.append(two_level.pair(shares, low / total, 1.0 / total))
-        return [types]
+        """The overlaps that dominate every two sets among every third one."""
+        return [[self._pair(self._shares(overlap)) for overlap in dominating(self.domain, self.held)]]
 
     def _swap_members(self, most: int) -> Sequence[SwapPair] | None:
         """Every two sets among every third one: tuples need more than what dominates one answer."""
         if self.held > MOST_HELD:
             return None
-        blanket, listed = self.law.blanket(), triples(self.domain, self.held)
-        members = [among([self._pair(x0, x1, third) for third in thirds], blanket) for x0, x1, thirds in listed]
+        blanket, listed = self.law.blanket(), by_shared(self.domain, self.held)
+        members = [among([self._pair(self._shares(x)) for x in overlaps], blanket) for overlaps in listed]
         return members if len(members) <= most else None
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
@@ -220,33 +214,15 @@ def _miss(D: int, k: int, items: int) -> Fraction:
     return Fraction(value, 1 << _BITS)
 
 
-def _others(D: int, s: int) -> Iterator[frozenset[int]]:
-    """Sets S* for S0 = [0, s) and S1 = [s, 2s): items of S0, then of neither, then of S1; or half of each.
+def _others(D: int, s: int) -> Iterator[tuple[int, int]]:
+    """Sets S* beside disjoint S0 and S1, as items of each: of S0, then of neither, then of S1; or half of each.
 
     Brute force over all patterns of (S0, S1, S*) for s <= 4 finds the best dataset among these and their mirror
     images, S0 and S1 disjoint; for larger sets a few numbers of shared items stand for all.
     """
     for shared in range(s + 1) if s <= 4 else (0, 1, s // 2, s - 1, s):
-        outside = min(s - shared, D - 2 * s)
-        yield frozenset((*range(shared), *range(2 * s, 2 * s + outside), *range(s, 2 * s - shared - outside)))
-    yield frozenset(range(s // 2, s + s // 2))
-
-
-@lru_cache(maxsize=64)
-def _classes(D: int, k: int, sets: tuple[frozenset[int], ...]) -> tuple[tuple[tuple[bool, ...], float], ...]:
-    """(which of the sets y meets, probability of it for uniform y), exactly, by inclusion and exclusion."""
-    found = []
-    for met in product((True, False), repeat=len(sets)):
-        avoided = frozenset[int]().union(*(s for s, hit in zip(sets, met, strict=True) if not hit))
-        hit = [s for s, hit in zip(sets, met, strict=True) if hit]
-        mass = sum(
-            (-1) ** size * _miss(D, k, len(avoided.union(*some)))
-            for size in range(len(hit) + 1)
-            for some in combinations(hit, size)
-        )
-        if (share := float(mass)) > 0.0:
-            found.append((met, share))
-    return tuple(found)
+        yield shared, s - shared - min(s - shared, D - 2 * s)
+    yield s - s // 2, s // 2
 
 
 def best_k(eps0: float, D: int, s: int) -> int:
@@ -280,72 +256,3 @@ def _mean_variance(eps0: float, D: int, s: int, k: IntArray, miss: FloatArray) -
     b = a - gain
     with np.errstate(divide="ignore", over="ignore"):
         return np.asarray((s / D * a * (1 - a) + (1 - s / D) * b * (1 - b)) / gain**2)
-
-
-def patterns(domain: int, s: int) -> Iterator[tuple[int, int, int, int]]:
-    """Sizes of the unions S0+S1, S0+S, S1+S and S0+S1+S of sets of s items: enough to bound all (S0, S1, S).
-
-    Two changes raise a u - b v in convex order for all a, b >= 0, u = P0/t, v = P1/t (docs/proofs.md, Lemma 16):
-
-    - an item of all three sets and one of S alone become one of S0 and S, and one of S1 and S;
-    - an item of S0 and S1 that S does not have is replaced, in S1, by one that no set has.
-
-    Both lower the number of items that S0 and S1 share, so that they end: in no item of all three or none of S alone,
-    and in no item of S0 and S1 alone unless the three sets are the whole domain.
-
-    Examples
-    --------
-    >>> sorted(patterns(domain=9, s=1))
-    [(2, 1, 2, 2), (2, 2, 1, 2), (2, 2, 2, 3)]
-    """
-    if s > MOST_LISTED:
-        raise BoundNotApplicableError(
-            f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_LISTED} items, got {s}; "
-            "use bound='auto'."
-        )
-    for three, own, other in itertools.product(range(s), range(s + 1), range(s + 1)):
-        alone, every = s - three - own - other, 3 * s - own - other - 2 * three
-        both = max(every - domain, 0)  # items of S0 and S1 that S does not have
-        room = s - both - three - max(own, other)
-        if alone >= 0 and (three == 0 or alone == 0) and room >= 0 and both + three < s:
-            yield 2 * s - both - three, 2 * s - own - three, 2 * s - other - three, every - both
-
-
-def _cells(one: int, single: int, a: int, b: int, c: int, every: int) -> Iterator[tuple[two_level.Cell, int]]:
-    """Which of S0, S1, S a report meets, and how often, by inclusion and exclusion.
-
-    It misses a set, both S0 and S1, both S0 and S, both S1 and S, or all three as often as stated.
-    """
-    yield (0, 0, 0), every
-    yield (0, 0, 1), a - every
-    yield (0, 1, 0), b - every
-    yield (1, 0, 0), c - every
-    yield (0, 1, 1), single - a - b + every
-    yield (1, 0, 1), single - a - c + every
-    yield (1, 1, 0), single - b - c + every
-    yield (1, 1, 1), one - 3 * single + a + b + c - every
-
-
-def triples(domain: int, s: int) -> Iterator[tuple[_Items, _Items, list[_Items]]]:
-    """Two different sets for every number of items that they share, and every third set; for small sets.
-
-    Examples
-    --------
-    >>> [(first, second, len(thirds)) for first, second, thirds in triples(domain=5, s=2)]
-    [((0, 1), (2, 3), 5), ((0, 1), (1, 2), 7)]
-    """
-    if s > MOST_HELD:
-        raise BoundNotApplicableError(
-            f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {s}; "
-            "use bound='auto'."
-        )
-    for shared in range(max(0, 2 * s - domain), s):
-        first, second = tuple(range(s)), tuple(range(s - shared, 2 * s - shared))
-        alone, both, other = first[: s - shared], first[s - shared :], second[shared:]
-        outside = range(2 * s - shared, domain)
-        thirds = []
-        for i, j, k in itertools.product(range(len(alone) + 1), range(len(both) + 1), range(len(other) + 1)):
-            rest = s - i - j - k
-            if 0 <= rest <= len(outside):
-                thirds.append((*alone[:i], *both[:j], *other[:k], *outside[:rest]))
-        yield first, second, thirds

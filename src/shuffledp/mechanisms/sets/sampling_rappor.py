@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...numerics.family import Family, PairSet
+from ...numerics.family import Family
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.pair import common_mass
+from ...randomness.bits import flip_bits, noise_rows
 from ...randomness.sampling import Array, Source, below
 from ...randomness.thresholds import threshold
-from ..bit_rows import flip_bits, noise_rows
+from ..codecs import PackedBits
 from ..frequency import FixedSets
-from ..row_codecs import PackedBits
-from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
-from .coin_types import swap_set
-from .reported_sets import MOST_HELD, MOST_LISTED, triples
+from .coin_counts import Classes, binomials, count, meetings, merged, merged_ones, product, spread_ones, swap_set, times
+from .overlaps import MOST_HELD, MOST_LISTED, by_shared, parts
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
 MAX_CLASSES = 1000
@@ -66,7 +64,7 @@ class SamplingRappor(FixedSets):
     more than 1000 classes, the blanket is that of (p, beta, q).
 
     Swap bound: up to s = 4 all classes (ones in S0, in S1, in the set of another user) of all pairs are listed; up to
-    s = 30 those of the one pair, some of them spread (coin_types.py; docs/proofs.md, Lemma 17).
+    s = 30 those of the one pair, some of them spread (coin_counts.py; docs/proofs.md, Lemma 17).
 
     Examples
     --------
@@ -136,27 +134,26 @@ class SamplingRappor(FixedSets):
         laws = [[times(weight, factor[key[i]]) for key, weight in classes.items()] for i in range(3)]
         return ShuffledPair(*laws)
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """The pair with the least overlap, over the s-subset with the fewest ones."""
         k, shared, outside = self._apart, self.s - self._apart, self.d - self.s - self._apart
         if (k + 1) ** 2 * (shared + 1) <= MAX_CLASSES and outside <= 4 * self.s + 16:
             inside = count([((1, 0, 1), k), ((0, 1, 1), k), ((1, 1, 1), shared)], *self._odds)
             classes = self._with_fewest(outside, inside)
             if len(classes) <= MAX_CLASSES or shared:
-                return PairSet([self._pair(classes, self.d)])
+                return [self._pair(classes, self.d)]
         if shared or self.s > MAX_SET:
-            return PairSet([self.variation_ratio().pair()])
+            return [self.variation_ratio().pair()]
         ones = spread_ones(self.s, *self._odds, self._likelihood)
         least = float(self._likelihood(0))
-        return PairSet([product(ones, lambda own, other: own[0] * other[0] * least)])
+        return [product(ones, lambda own, other: own[0] * other[0] * least)]
 
     def _with_fewest(self, outside: int, classes: Classes) -> Classes:
         """Classes (ones in S0, in S1, in both together): the last replaced by those in the s-subset with the fewest.
 
         A report with w ones in all has w - (d - s) there, or none.
         """
-        F, G = self._odds
-        weights = [math.comb(outside, i) * F**i * G ** (outside - i) for i in range(outside + 1)]
+        weights = binomials(outside, *self._odds)
         up_to, found = list(itertools.accumulate(weights)), Classes()
         for (i, j, ones), weight in classes.items():
             free = self.d - self.s - ones  # this many more ones leave a set without any
@@ -169,7 +166,7 @@ class SamplingRappor(FixedSets):
         return found
 
     def _swap(self) -> Family:
-        """Small sets are listed; larger ones as coin_types.py says, where one pair is enough (see Notes)."""
+        """Small sets are listed; larger ones as coin_counts.py says, where one pair is enough (see Notes)."""
         if self.s <= MOST_HELD:
             return super()._swap()
         if self.s > MOST_LISTED:
@@ -181,17 +178,10 @@ class SamplingRappor(FixedSets):
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
-        members = []
-        for first, second, thirds in triples(self.d, self.s):
-            types = []
-            for third in thirds:
-                items = sorted({*first, *second, *third})
-                groups = Counter((int(i in first), int(i in second), int(i in third)) for i in items)
-                types.append(self._pair(count(groups.items(), *self._odds), len(items)))
-            members.append(types)
-        return members
+        listed = [[parts(overlap, self.s) for overlap in overlaps] for overlaps in by_shared(self.d, self.s)]
+        return [[self._pair(count(x.items(), *self._odds), sum(x.values())) for x in groups] for groups in listed]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Others hold S0, or what S0 and S1 share and as many items outside both as there are.
 
         For large s only S0, with the numbers of ones merged into intervals (merging is sound for a lower bound).
@@ -210,7 +200,7 @@ class SamplingRappor(FixedSets):
         else:
             ones = merged_ones(self.s, *self._odds, self._likelihood)
             pairs = both_directions(product(ones, lambda own, other: own[1] * other[0]))
-        return PairSet(pairs)
+        return pairs
 
     # -- running it ---------------------------------------------------------------------------------------------
 

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError, ParameterError
-from ...numerics.family import Family, PairSet
+from ...numerics.family import Family
 from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair, among
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
 from ...randomness.thresholds import exact_chance, threshold
+from ..codecs import Digits
 from ..frequency import FixedSets
 from ..laws import independent
 from ..parameters import Free, real, whole
-from ..row_codecs import Digits
 from .circle import positions, supported, wrapped
 from .wheel_types import MOST_ITEMS, SLACK, seen_of_two, table
 
@@ -155,12 +155,12 @@ class Wheel(FixedSets):
 
     # -- accounting -------------------------------------------------------------------------------------------
 
-    def _blanket(self) -> PairSet:
+    def _blanket(self) -> list[ShuffledPair]:
         """The four corners of (u, v), each coordinate on its own at e with probability sw (see Notes)."""
         share = [float(self._covered), float(1 - self._covered)]
         hit, miss = self._on, math.exp(-self.eps0) * self._on
         held, t = [share[0] * hit, share[1] * miss], miss * independent(share, share)
-        return PairSet([ShuffledPair(independent(held, share), independent(share, held), t)])
+        return [ShuffledPair(independent(held, share), independent(share, held), t)]
 
     def _swap(self) -> Family:
         """Sets through the laws of wheel_types.py; for more than two items they are too many to list one by one."""
@@ -168,7 +168,7 @@ class Wheel(FixedSets):
             return super()._swap()
         low = math.exp(-self.eps0) * self._on
         make = partial(table, self._points, self._width, self.s, (self._on, low), min(self.d, 3 * self.s))
-        found, blanket = make(), self._blanket()
+        found, blanket = make(), self.law.blanket()
         types = among([found.pair(row) for row in range(len(found) if self.s == 2 else 1)], blanket)
         if self.s == 2:
             return SwapSet([replace(types, slack=SLACK)])
@@ -194,7 +194,7 @@ class Wheel(FixedSets):
             types.append(ShuffledPair(*laws))
         return [types]
 
-    def _constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> list[ShuffledPair]:
         """Others hold x0, or a set disjoint from both; seen: is y on an arc of an item that only x0 has, and so on?"""
         own = min(self.s, self.d - self.s)  # items of x0 that are not in x1
         chance = 1 - Fraction(self._points - self._width, self._points) ** own
@@ -205,7 +205,7 @@ class Wheel(FixedSets):
         if self.d >= 3 * self.s:
             free, held = self._seen if self.s == 2 else (free, held)
             pairs.append(ShuffledPair(*(independent(*np.roll([held, free, free], k, axis=0)) for k in range(3))))
-        return PairSet(pairs)
+        return pairs
 
     @property
     def _seen(self) -> tuple[list[float], list[float]]:

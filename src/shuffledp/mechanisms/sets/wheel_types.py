@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
@@ -41,6 +40,7 @@ from ...numerics.pair import FloatArray
 from ...numerics.rows import pad
 from ...numerics.swap.pair import TypeTable
 from ..two_level import CELLS, Cut, Shares, clipped, vertices
+from .overlaps import Overlap, every, met, unions
 
 #: What t is lowered by for rounding; SLACK is for P0 and P1.
 _LOWERED = 1.0 - 2.0**-41
@@ -48,9 +48,6 @@ SLACK = 2.0**-40
 #: Cells of the distance of two items, and the most items of a set.
 _CELLS, MOST_ITEMS = 4, 4
 _PAIRS = ((0, 1), (0, 2), (1, 2))
-
-#: Items that all three sets have in common, and those of each two sets alone.
-Common = tuple[int, int, int, int]
 
 
 @lru_cache(maxsize=16)
@@ -62,8 +59,8 @@ def table(points: int, width: int, s: int, densities: tuple[float, float], items
     corners, most = vertices(mean), _most_of_two(points, width)
     known: dict[tuple[int, ...], list[FloatArray]] = {}
     laws = []
-    for common in patterns(items, s):
-        shared = tuple(common[0] + alone for alone in common[1:])
+    for overlap in every(items, s):
+        shared = tuple(overlap[0] + alone for alone in overlap[1:])
         heights = [(Fraction(0), 1 - mean), (Fraction(1), mean)]
         if not any(shared):
             heights = heights_of_two(points, width) if s == 2 else heights
@@ -75,7 +72,7 @@ def table(points: int, width: int, s: int, densities: tuple[float, float], items
                 known[kinds] = [_states(law) for law in joint(corners, mean, kinds, most)]
             split = [states.transpose(np.argsort(order)) for states in known[kinds]]
         value = np.array([on, *(lo + (on - lo) * float(reach * height) for height, _ in heights)])
-        off = covering(common, w, s)[np.ix_(*[np.minimum(np.arange(value.size), 1)] * 3)]
+        off = covering(overlap, w, s)[np.ix_(*[np.minimum(np.arange(value.size), 1)] * 3)]
         held = np.meshgrid(value, value, value, indexing="ij")
         for states in split:
             live = (mass := off * states) > 0.0
@@ -90,25 +87,12 @@ def mean_height(w: Fraction, s: int) -> Fraction:
     return (s * w - 1 + miss) / (miss * (s - 1) * w / (1 - w))
 
 
-def patterns(items: int, s: int) -> Iterator[Common]:
-    """What two different sets of s items, and a third one, may have in common."""
-    for three, a, b, c in itertools.product(range(s + 1), repeat=4):
-        most = max(three + a + b, three + a + c, three + b + c)
-        if three + a < s and most <= s and 3 * s - a - b - c - 2 * three <= items:
-            yield three, a, b, c
-
-
-def covering(common: Common, w: Fraction, s: int) -> FloatArray:
-    """The chance that exactly the sets i with index 1 have no item at y, by inclusion and exclusion."""
-    three, *two = common
-    none: dict[tuple[int, ...], Fraction] = {}
-    for some in CELLS:
-        shared = sum(three + alone for (i, j), alone in zip(_PAIRS, two, strict=True) if some[i] and some[j])
-        none[some] = (1 - w) ** (s * sum(some) - shared + three * (sum(some) == 3))
+def covering(overlap: Overlap, w: Fraction, s: int) -> FloatArray:
+    """The chance that exactly the sets i with index 1 have no item at y."""
+    none = {cell: (1 - w) ** size for cell, size in unions(overlap, s).items()}
     out = np.zeros((2, 2, 2))
-    for off in CELLS:
-        more = [some for some in CELLS if all(x <= y for x, y in zip(off, some, strict=True))]
-        out[off] = float(sum((-1) ** (sum(some) - sum(off)) * none[some] for some in more))
+    for (i, j, k), chance in met(none).items():
+        out[1 - i, 1 - j, 1 - k] = float(chance)
     return out
 
 
