@@ -75,6 +75,9 @@ def rows(column: NDArray[Any] | Coded, places: NDArray[np.int64]) -> Column:
     return np.asarray(array[places])
 
 
+# -- several rows per user -------------------------------------------------------------------------------------
+
+
 def chosen_rows(users: NDArray[Any], reports: int, src: Source) -> NDArray[np.int64]:
     """For every different user ``reports`` places of its rows, drawn uniformly; -1 where it has fewer.
 

@@ -83,6 +83,8 @@ def is_written(field: pa.Field) -> bool:
     return (field.metadata or {}).items() >= _WRITTEN.items()
 
 
+# -- all kinds of data -----------------------------------------------------------------------------------------
+
 #: Rows that are read at once, unless a file is divided otherwise.
 ROWS = 1 << 18
 #: What pyarrow says about CSV files without quoting them.

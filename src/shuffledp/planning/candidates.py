@@ -128,6 +128,8 @@ def plain_rows(task: Task, name: str, kind: str, n: int) -> Iterator[Candidate]:
         yield Candidate(name, question(name, n, None, dict(given)), task.accuracy, runnable, own)
 
 
+# -- choices ---------------------------------------------------------------------------------------------------
+
 #: Errors closer than this count as equal: that is about how precisely settings are calibrated.
 _EQUAL = 1e-3
 

@@ -87,6 +87,8 @@ def divergence(mechanism: Mechanism) -> float | None:
         )
 
 
+# -- the least error of one message ----------------------------------------------------------------------------
+
 _USERS = "To leading order (many users, small eps), no single-message randomizer shared by all users, with an unbiased"
 
 

@@ -74,6 +74,8 @@ class Together:
         return None if self.method == "renyi" else self.accountant.lower_epsilon(delta=delta)
 
 
+# -- the search ------------------------------------------------------------------------------------------------
+
 #: Figures of a number that was found.
 _FIGURES = 6
 _MORE = 1.0 + 1e-12
@@ -252,6 +254,8 @@ def shortened(value: float, row: Unknown) -> float:
     short = float(round_down(value * _MORE, _FIGURES) if row.is_budget else round_up(value / _MORE, _FIGURES))
     return min(max(short, min(row.private, row.loose)), max(row.private, row.loose))
 
+
+# -- what would fit --------------------------------------------------------------------------------------------
 
 #: Longer programmes are not searched: each look composes all of their rounds.
 _MOST = 20

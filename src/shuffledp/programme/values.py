@@ -98,6 +98,8 @@ def shown(value: object) -> str:
     return valid.shown(value, 40)
 
 
+# -- dates -----------------------------------------------------------------------------------------------------
+
 #: Days of a unit, or its months.
 _DAYS, _MONTHS = {"day": 1, "week": 7}, {"month": 1, "quarter": 3, "year": 12}
 UNITS = (*_DAYS, *_MONTHS)

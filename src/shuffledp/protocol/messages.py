@@ -42,6 +42,8 @@ def from_bytes(codec: Codec, raw: bytes | memoryview | NDArray[Any]) -> NDArray[
     return rows.reshape(-1, *codec.shape).astype(codec.dtype, copy=False)
 
 
+# -- sums ------------------------------------------------------------------------------------------------------
+
 _DTYPES = ("int64", "float64")
 
 

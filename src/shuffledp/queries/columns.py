@@ -153,8 +153,10 @@ def concatenated(parts: Sequence[Column]) -> Column:
     return [value for part in parts for value in each(part, lambda value: value)]
 
 
+# -- values that are not what they should be -------------------------------------------------------------------
+
 #: What can be wrong with a value, in words, and what to do about it.
-KINDS = {
+ODD = {
     "missing": ("missing", "check that this is the column"),
     "unreadable": ("unreadable as a number or text", "write numbers such as 2.5, without words, dates or commas"),
     "below": ("clipped below", "check the column and its unit, or plan with another range"),
@@ -164,7 +166,7 @@ KINDS = {
 #: Of the unlisted ones: what would make a label of them.
 _NEARLY = {"blanks": "surrounding blanks", "case": "letter case", "type": "their type (text or number)"}
 #: More than this share of one kind in a column is an error unless it is accepted.
-MOST = 0.2
+MOST_ODD = 0.2
 
 
 @dataclass
@@ -191,7 +193,7 @@ class ValueCounts:
 
     def _line(self, name: str) -> str:
         found = self.columns[name]
-        words = {kind: word for kind, (word, _) in KINDS.items() if found[kind]}
+        words = {kind: word for kind, (word, _) in ODD.items() if found[kind]}
         said = [f"{found[kind]:,} {word} ({self._share(name, kind)})" for kind, word in words.items()]
         said += [f"{found[key]:,} of these only because of {word}" for key, word in _NEARLY.items() if found[key]]
         what = f"of which {', '.join(said)}" if said else "all as declared"
@@ -202,7 +204,7 @@ class ValueCounts:
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Ready for JSON: for each column the number of values, and of those of each kind."""
-        return {name: {kind: found[kind] for kind in ("values", *KINDS)} for name, found in self.columns.items()}
+        return {name: {kind: found[kind] for kind in ("values", *ODD)} for name, found in self.columns.items()}
 
     def check(self, *, accept: bool) -> None:
         """Refuse numbers that are absent where the query does not say what they count as, and too many of any kind."""
@@ -215,8 +217,8 @@ class ValueCounts:
                     "the column."
                 )
         for name, found in () if accept else self.columns.items():
-            for kind, (word, cure) in KINDS.items():
-                if found[kind] > MOST * found["values"]:
+            for kind, (word, cure) in ODD.items():
+                if found[kind] > MOST_ODD * found["values"]:
                     raise ParameterError(self._refusal(name, kind, word, cure))
 
     def _refusal(self, name: str, kind: str, word: str, cure: str) -> str:
@@ -227,7 +229,7 @@ class ValueCounts:
                 told = (f"{many:,} of them differ from a label by {near} alone" for many, near in close)
                 cure = "; ".join(told) + ": correct them"
         return (
-            f"at most {100 * MOST:g} % of the values of the column {name!r} may be {word}, got "
+            f"at most {100 * MOST_ODD:g} % of the values of the column {name!r} may be {word}, got "
             f"{self._share(name, kind)} ({found[kind]:,} of {found['values']:,}); {cure}, or accept this: accept=True "
             "(--accept on the command line)."
         )

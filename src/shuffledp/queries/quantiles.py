@@ -151,6 +151,9 @@ def _earlier(at: FloatArray, high: FloatArray, share: float, start: float) -> fl
     return float(at[i - 1] + (share - high[i - 1]) / (high[i] - high[i - 1]) * (at[i] - at[i - 1]))
 
 
+# -- the answer ------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Quantiles(Answer):
     """The numbers below which given shares of the users lie.

@@ -160,6 +160,9 @@ def _bracket(account: Accountant, delta: float) -> dict[str, Any]:
     }
 
 
+# -- lines to copy ---------------------------------------------------------------------------------------------
+
+
 def python_code(asked: Question) -> str:
     """A script that prints the guarantee, and the total of all rounds if there are several.
 
