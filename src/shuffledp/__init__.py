@@ -46,7 +46,7 @@ _PUBLIC = {
     "mechanisms.registry": "mechanism register",
     "mechanisms.reports": "Reports Tally",
     "numerics.pair": "ShuffledPair",
-    "planning.choice": "Choice",
+    "planning.candidates": "Choice",
     "planning.recommendation": "Recommendation",
     "planning.recommending": "recommend",
     "programme.calibrated": "CalibratedProgramme",

@@ -96,7 +96,7 @@ from .mechanisms.sets.privset import PrivSet as PrivSet
 from .mechanisms.sets.sampling_rappor import SamplingRappor as SamplingRappor
 from .mechanisms.sets.wheel import Wheel as Wheel
 from .numerics.pair import ShuffledPair as ShuffledPair
-from .planning.choice import Choice as Choice
+from .planning.candidates import Choice as Choice
 from .planning.recommendation import Recommendation as Recommendation
 from .planning.recommending import recommend as recommend
 from .programme.calibrated import CalibratedProgramme as CalibratedProgramme

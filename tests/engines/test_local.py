@@ -18,11 +18,10 @@ import pytest
 import shuffledp as sdp
 from shuffledp.engines import resumable
 from shuffledp.engines.base import engine
-from shuffledp.engines.columns import as_column, rows
+from shuffledp.engines.columns import as_column, chosen_rows, rows
 from shuffledp.engines.local import Local
 from shuffledp.engines.reading import source_of
 from shuffledp.engines.report_files import read_reports
-from shuffledp.engines.users import chosen_rows
 from shuffledp.errors import ParameterError
 from shuffledp.queries.columns import Coded
 from shuffledp.randomness.sampling import source

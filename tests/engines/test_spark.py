@@ -26,9 +26,8 @@ from scipy import stats
 import shuffledp as sdp
 from reference.commands import refused, run
 from shuffledp._support.locking import alone_in
-from shuffledp.engines.csv_text import as_written
 from shuffledp.engines.local import Local
-from shuffledp.engines.reading import source_of
+from shuffledp.engines.reading import as_written, source_of
 from shuffledp.engines.report_files import read_reports
 from shuffledp.engines.spark import Spark
 from shuffledp.engines.spark_tasks import gathered, plan_from

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import shuffledp as sdp
 from shuffledp._support.arrays import FloatArray
 from shuffledp.planning.candidates import Candidate, candidates
-from shuffledp.planning.floor import leading_order, theorem_f, theorem_m
+from shuffledp.planning.leading_order import leading_order, theorem_f, theorem_m
 from shuffledp.planning.solving import Budget
 from shuffledp.planning.tasks import task_named
 

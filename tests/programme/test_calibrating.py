@@ -14,8 +14,9 @@ import yaml
 
 import shuffledp as sdp
 from reference.commands import refused, run
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.programme import spec
-from shuffledp.programme.dates import MOST_DATES, Step
+from shuffledp.programme.values import MOST_DATES, Step
 
 from .test_programme import SCHEMA, with_
 
@@ -163,7 +164,7 @@ def test_the_best_candidate_is_taken() -> None:
 
 def test_a_task_names_its_candidates() -> None:
     asked: Any = spec.draft(with_(TWO, rounds=[{"task": "histogram", "d": 9}])).entries[0].open
-    names = {row.mechanism for row in asked.rows(1000, 1e-6)}
+    names = {row.mechanism for row in asked.rows("rounds[0]", Crowd(1000), 1e-6)}
     assert {"grr", "optimized-unary", "subset", "local-hash", "hadamard"} <= names
     assert not names & {"hierarchical-grr", "privset", "pure-dump", "general"}
 

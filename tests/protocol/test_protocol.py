@@ -22,8 +22,7 @@ import shuffledp as sdp
 from shuffledp.errors import ParameterError
 from shuffledp.protocol import collector as collecting
 from shuffledp.protocol.batch import MAGIC, MAGIC_2, Batch, Header, as_tally
-from shuffledp.protocol.messages import from_bytes, message_length, to_bytes
-from shuffledp.protocol.tallies import plain, restored
+from shuffledp.protocol.messages import from_bytes, message_length, plain, restored, to_bytes
 
 Histogram, Mean, RangeQuery = sdp.queries.Histogram, sdp.queries.Mean, sdp.queries.RangeQuery
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from shuffledp.errors import ParameterError
-from shuffledp.web import addresses, downloads
-from shuffledp.web.work import ANSWERS, computed
+from shuffledp.web.addresses import ADDRESSES
+from shuffledp.web.work import computed, function_of
 from shuffledp.web.worker import EndedError, Worker
 
 QUICK = ("/api/guarantee", {"spec": "general:eps0=1", "n": "1e6", "delta": "1e-8"})
@@ -87,8 +87,7 @@ def _runs(process: int) -> bool:
 
 
 def test_every_address_has_an_answer_and_a_line() -> None:
-    assert list(addresses.ANSWERS) == list(ANSWERS)
-    assert [path.removeprefix("/api/download/") for path in addresses.FILES] == list(downloads.FILES)
+    assert all(callable(function_of(path)) for path in ADDRESSES)
 
 
 def test_the_server_itself_imports_nothing_that_computes() -> None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ..protocol.batch import Batch
     from ..protocol.collector import Collector
     from ..protocol.plan import Plan
+    from ..queries.columns import ValueCounts
     from ..queries.quantiles import Quantiles
-    from ..queries.value_counts import ValueCounts
 
 _ENGINES, _OUT = "local (this machine) or spark.", "Where to write (.parquet or .batch)."
 engine_option = click.option("--engine", "engine_name", default="local", show_default=True, help=_ENGINES)
@@ -230,7 +230,7 @@ def about(path: str) -> Iterator[None]:
 
 def viewed(found: Estimate, fit: bool, quantiles: str | None, counts: bool, top: int | None) -> Estimate | Quantiles:
     """What of the answer is shown: of a question about quantiles these, unless its bins are asked for."""
-    from ..queries.marginals_answer import MarginalsAnswer
+    from ..queries.marginals import MarginalsAnswer
     from ..queries.range_answer import RangeAnswer
 
     if fit:

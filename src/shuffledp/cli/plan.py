@@ -12,7 +12,7 @@ from . import options
 from .base import distinct, drawn, main, prepared, print_json, say, show_table, wrote
 
 if TYPE_CHECKING:
-    from ..planning.choice import Choice
+    from ..planning.candidates import Choice
     from ..planning.recommendation import Recommendation
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..estimation.estimate import Estimate
     from ..protocol.plan import Plan
     from ..protocol.simulation import SimulatedQuantiles, Simulation
+    from ..queries.columns import ValueCounts
     from ..queries.quantiles import Quantiles
-    from ..queries.value_counts import ValueCounts
 
 #: What is shown of one answer; the questions of a folder differ.
 _VIEW = ("fit", "quantiles", "counts", "top")

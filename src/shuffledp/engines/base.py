@@ -15,7 +15,7 @@ from ..mechanisms.reports import Tally
 from ..protocol.batch import Header, new_id
 from ..protocol.collector import Collector
 from ..protocol.plan import Plan
-from ..queries.value_counts import ValueCounts
+from ..queries.columns import ValueCounts
 
 #: Called with the number of rows done and of all rows (0: not known).
 Advance = Callable[[int, int], None]
@@ -49,7 +49,7 @@ class Engine(Renamed, ABC):
     """Data in, reports or counts out; what comes out has the same law whatever engine made it.
 
     Before anything is published the values are looked at: ``tell`` is called with how many were missing, unreadable,
-    clipped or unlisted (:class:`~shuffledp.queries.value_counts.ValueCounts`), and more than 20 % of one kind in a
+    clipped or unlisted (:class:`~shuffledp.queries.columns.ValueCounts`), and more than 20 % of one kind in a
     column are refused unless ``accept`` is true.
     """
 

@@ -14,14 +14,11 @@ from ..errors import ParameterError
 from ..mechanisms.reports import Tally
 from ..protocol.batch import Header
 from ..protocol.plan import Plan
-from ..queries.columns import Coded, Column, Written, concatenated, length
-from ..queries.value_counts import ValueCounts
+from ..queries.columns import Coded, Column, ValueCounts, Written, concatenated, length
 from ..randomness.sampling import source as random_source
 from .base import Engine, Run
-from .columns import as_column, rows, user_keys
-from .csv_text import is_written
-from .reading import ROWS, Source, source_of
-from .users import chosen_rows, row_weights
+from .columns import as_column, chosen_rows, row_weights, rows, user_keys
+from .reading import ROWS, Source, is_written, source_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

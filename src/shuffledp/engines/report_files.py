@@ -18,7 +18,7 @@ from .._support.files import writing_whole
 from .._support.optional import require
 from .._support.reading import contained, opened
 from ..errors import ParameterError
-from ..protocol.batch import BATCH, METADATA, METADATA_1, Batch, Header, read_header, write_batch
+from ..protocol.batch import BATCH, METADATA, Batch, Header, read_header, write_batch
 from ..protocol.messages import from_bytes
 from ..protocol.plan import Plan
 from .parquet_sizes import Footer, SeveralColumnsError, check_pages, read_footer
@@ -133,11 +133,10 @@ def _footer(stream: BinaryIO, plan: Plan, shown: str) -> tuple[Footer, Header]:
         found = read_footer(stream, most=_FOOTER + os.fstat(stream.fileno()).st_size // _BYTES_PER_VALUE)
     except SeveralColumnsError:
         raise _not_ours(shown) from None
-    old = METADATA not in found.entries
-    text = found.entries.get(METADATA_1 if old else METADATA)
-    if text is None:
+    header = Header.among(found.entries, plan, shown)
+    if header is None:
         raise _not_ours(shown)
-    return found, Header.parse(text.decode("utf-8", "replace"), plan, shown, first_version=old)
+    return found, header
 
 
 def read_reports(path: str | os.PathLike[str], plan: Plan) -> Batch:

@@ -17,8 +17,7 @@ from .._support.optional import require
 from .._support.reading import opened
 from ..errors import ParameterError, ShuffleDPError
 from ..protocol.plan import Plan
-from .csv_text import DATA, names_of, separator_of
-from .reading import present, source_of
+from .reading import DATA, names_of, present, separator_of, source_of
 from .spark_tasks import BYTES
 
 #: Settings of a session that is made here; one of the caller's keeps its own.

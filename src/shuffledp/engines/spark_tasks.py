@@ -17,15 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..mechanisms.reports import Tally
-from ..protocol.messages import message_length, to_bytes
+from ..protocol.messages import message_length, plain, restored, to_bytes
 from ..protocol.plan import Plan
-from ..protocol.tallies import plain, restored
-from ..queries.columns import length
-from ..queries.value_counts import ValueCounts
+from ..queries.columns import ValueCounts, length
 from ..randomness.sampling import source as random_source
-from .csv_text import as_written, other_encoding
 from .local import encoded_parts
-from .reading import Source
+from .reading import Source, as_written, other_encoding
 
 if TYPE_CHECKING:
     import pyarrow as pa

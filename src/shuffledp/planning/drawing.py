@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .choice import Choice
+    from .candidates import Choice
     from .recommendation import Recommendation
 
 #: The looks of references and of the floor.

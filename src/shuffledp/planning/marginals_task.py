@@ -12,24 +12,19 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 from .. import queries
 from .._support import validation as check
-from ..calibration.unknowns import budget
 from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..mechanisms.composite.parallel import one_drawn
-from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
-from ..mechanisms.registry import find
-from ..mechanisms.registry import mechanism as parse
 from ..queries.base import Query, oracles
 from ..queries.domains import MOST_LABELS
 from ..queries.marginals import MOST_MARGINALS
-from .candidates import Candidate, Refusal, runnable
+from .candidates import Candidate, Refusal, oracle_row, runnable
 from .frequency_tasks import ShareTask
 from .tasks import Columns, Labels, Sensitivity, options
 
@@ -111,17 +106,11 @@ class MarginalsTask(ShareTask):
 
     def rows(self, name: str, kind: str, n: int) -> Iterator[Candidate | Refusal]:
         """Oracles of one message, one for every marginal."""
-        cls = find(name)
-        if issubclass(cls, FrequencyOracle) and cls.single_message:
-            yield Candidate(name, budget("eps0", partial(self._largest, name)), self.accuracy, self._runs)
-        else:
+        row = oracle_row(name, max(self.cells))
+        if row is None:
             yield Refusal(name, "It cannot be used on several marginals: its reports have several messages.", fits=True)
-
-    def _largest(self, name: str, eps0: float) -> Mechanism:
-        return parse(f"{name}:eps0={eps0!r},d={max(self.cells)}")
-
-    def _runs(self, mechanism: Mechanism) -> Randomizer:
-        return one_drawn(oracles(mechanism, self.cells))
+        else:
+            yield Candidate(name, row, self.accuracy, lambda largest: one_drawn(oracles(largest, self.cells)))
 
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """The mean over all cells, for even shares, which are the worst."""
@@ -140,7 +129,7 @@ class MarginalsTask(ShareTask):
         """Two cells of every marginal move by one."""
         return Sensitivity(2.0 * len(self.cells), math.sqrt(2.0 * len(self.cells)))
 
-    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
+    def _query(self, m: Randomizer, column: Any, labels: Labels, variant: str) -> Query:
         """Columns and their options: ``labels`` maps one to the other, the last option also counts unlisted values."""
         named: Any = labels
         if not isinstance(named, Mapping):
@@ -160,7 +149,6 @@ class MarginalsTask(ShareTask):
             )
         places = list(named)
         subsets = None if self.subsets is None else tuple(tuple(places[i] for i in some) for some in self.subsets)
-        m = runnable(mechanism)
         return queries.Marginals(labels=named, ways=self.ways, subsets=subsets, other=last.pop(), mechanism=m)
 
     def _names(self, column: Columns) -> Sequence[str]:

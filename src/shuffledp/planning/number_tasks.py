@@ -5,19 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .. import queries
 from .._support import validation as check
 from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
+from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import find
 from ..queries.base import Query
 from .candidates import Candidate, runnable
-from .floor import Floor, of_linear
+from .leading_order import Floor, of_linear
 from .solving import Budget
-from .tasks import Columns, Labels, NumberTask, Sensitivity, missing_in, no_labels, one_column, per_entry, short_unit
+from .tasks import (
+    Labels,
+    NumberTask,
+    Sensitivity,
+    per_entry,
+    short_unit,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +32,8 @@ class MeanTask(NumberTask):
     """A number in [low, high] per user; the answer is the mean."""
 
     name: ClassVar[str] = "mean"
+    usual_column: ClassVar[str] = "value"
+    example: ClassVar[str] = "wait"
     measure: ClassVar[str] = "units of the number"
     far: ClassVar[float] = 1.3
 
@@ -34,8 +43,7 @@ class MeanTask(NumberTask):
     missing: float | None = None
 
     def __post_init__(self) -> None:
-        low, high = check.interval(self.low, self.high)
-        vars(self).update(low=low, high=high, unit=short_unit(self.unit), missing=missing_in(self.missing, low, high))
+        self._settle_range()
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
@@ -58,12 +66,9 @@ class MeanTask(NumberTask):
         note = "; for V* >= 30 the best known is at least twice that"
         return of_linear(self.high - self.low, budget, epsilon, note=note)
 
-    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
+    def _query(self, m: Randomizer, column: Any, labels: Labels, variant: str) -> Query:
         """The mean of one column."""
-        no_labels(labels, self.name)
-        where = one_column(column, "value", "wait")
-        low, high, missing, m = self.low, self.high, self.missing, runnable(mechanism)
-        return queries.Mean(column=where, low=low, high=high, missing=missing, unit=self.unit, mechanism=m)
+        return queries.Mean(column=column, mechanism=m, **self._range)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +77,7 @@ class VectorMeanTask(NumberTask):
 
     name: ClassVar[str] = "vector mean"
     measure: ClassVar[str] = "units of a coordinate, root mean square over the coordinates"
+    error_of: ClassVar[str] = "mean of each coordinate"
     far: ClassVar[float] = 1.3
 
     dim: int
@@ -85,11 +91,6 @@ class VectorMeanTask(NumberTask):
             norm=check.in_range("norm", self.norm, low=0.0, high=1e300, low_open=True, hint="it bounds the length"),
             unit=short_unit(self.unit),
         )
-
-    @property
-    def item(self) -> str:
-        """One coordinate."""
-        return "mean of each coordinate"
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
@@ -111,13 +112,11 @@ class VectorMeanTask(NumberTask):
         """The sum moves by twice the norm, and by sqrt(dim) times that in the sum of absolute values."""
         return Sensitivity(2.0 * self.norm * math.sqrt(self.dim), 2.0 * self.norm, counts=False)
 
-    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
+    def _query(self, m: Randomizer, column: Any, labels: Labels, variant: str) -> Query:
         """The mean of vectors, or of every coordinate in [-norm, norm]."""
-        no_labels(labels, self.name)
         columns = tuple(f"x{i}" for i in range(self.dim)) if column is None else tuple(column)
         if isinstance(column, str) or len(columns) != self.dim:
             raise ParameterError(f"column must name {self.dim} columns, one per coordinate, got {column!r:.60}.")
-        made = runnable(mechanism)
-        if "unit vectors" in find(made.name).serves:
-            return queries.VectorMean(column=columns, norm=self.norm, unit=self.unit, mechanism=made)
-        return queries.Mean(column=columns, low=-self.norm, high=self.norm, unit=self.unit, mechanism=made)
+        if "unit vectors" in find(m.name).serves:
+            return queries.VectorMean(column=columns, norm=self.norm, unit=self.unit, mechanism=m)
+        return queries.Mean(column=columns, low=-self.norm, high=self.norm, unit=self.unit, mechanism=m)

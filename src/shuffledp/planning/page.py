@@ -14,7 +14,7 @@ from ..accounting.amplification import amplify
 from ..accounting.guarantee import TRUST
 from ..errors import ShuffleDPError
 from ..protocol.statement import statement_of
-from .choice import Choice
+from .candidates import Choice
 from .code import command_line, python_code
 from .drawing import draw_budgets, draw_recommendation
 

@@ -23,25 +23,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .. import queries
-from .._support import validation as check
 from .._support.arrays import FloatArray, IntArray
 from .._support.units import error_in
-from ..calibration.unknowns import budget
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..mechanisms.composite.tree_levels import TreeLevels
-from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
-from ..mechanisms.registry import find
-from ..mechanisms.registry import mechanism as parse
 from ..queries.domains import OPTION
 from ..queries.range_answer import whole_nodes
 from ..queries.ranges import MOST_BINS
-from .candidates import Candidate, Refusal, plain_rows, runnable
-from .floor import Floor, of_linear
+from .candidates import Candidate, Refusal, oracle_row, plain_rows, runnable
+from .leading_order import Floor, of_linear
 from .shapes import QUANTILES, USUAL, Shape, checked_quantiles, quantile_errors, shape_of
 from .solving import Budget
-from .tasks import Columns, Labels, Predicted, Sensitivity, Task, missing_in, no_labels, one_column, options, short_unit
+from .tasks import Labels, Predicted, Sensitivity, Task, options
 
 #: Children of a node that are tried, besides all bins at once.
 _BRANCHINGS = (2, 4, 16)
@@ -60,7 +55,10 @@ class RangeTask(Task):
     """A number in one of d bins per user; the answer is the share of users in any range of bins."""
 
     name: ClassVar[str] = "range"
+    usual_column: ClassVar[str] = "value"
+    has_labels: ClassVar[bool] = False
     measure: ClassVar[str] = "share of users in a range, root mean square over the ranges, before the least-squares fit"
+    error_of: ClassVar[str] = "a range of {d:,} bins"
 
     d: int
     low: float = 0.0
@@ -69,15 +67,8 @@ class RangeTask(Task):
     missing: float | Literal["option"] | None = None
 
     def __post_init__(self) -> None:
-        low, high = check.interval(self.low, self.high)
-        missing = self.missing if self.missing == OPTION else missing_in(self.missing, low, high)
-        vars(self).update(d=options(self.d, high=MOST_BINS, what="bins"), low=low, high=high)
-        vars(self).update(unit=short_unit(self.unit), missing=missing)
-
-    @property
-    def item(self) -> str:
-        """A range of bins."""
-        return f"a range of {self.d:,} bins"
+        known: dict[str, Any] = {"missing": OPTION} if self.missing == OPTION else {}
+        self._settle_range(d=options(self.d, high=MOST_BINS, what="bins"), **known)
 
     @property
     def leaves(self) -> int:
@@ -103,15 +94,11 @@ class RangeTask(Task):
         """All bins as options and, where the mechanism can be used on every level, trees of several shapes."""
         for plain in plain_rows(self, name, kind, n):
             yield replace(plain, accuracy=partial(self._accuracy, self.leaves), runs=partial(self._tree, self.leaves))
-        cls = find(name)
-        if issubclass(cls, FrequencyOracle) and cls.single_message:
-            for branching in (b for b in _BRANCHINGS if b < self.leaves):
-                row = budget("eps0", partial(self._leaves, name))
+        row = oracle_row(name, self.leaves)
+        for branching in _BRANCHINGS:
+            if row is not None and branching < self.leaves:
                 runs, accuracy = partial(self._tree, branching), partial(self._accuracy, branching)
                 yield Candidate(name, row, accuracy, runs, f"{_SHAPE}{branching}")
-
-    def _leaves(self, name: str, eps0: float) -> Mechanism:
-        return parse(f"{name}:eps0={eps0!r},d={self.leaves}")
 
     @staticmethod
     def _tree(branching: int, leaves: Mechanism) -> Randomizer:
@@ -152,14 +139,10 @@ class RangeTask(Task):
         """Theorem M for one range: a user is in it or not."""
         return of_linear(1.0, budget, epsilon, note=" for one range by itself")
 
-    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> queries.RangeQuery:
+    def _query(self, m: Randomizer, column: Any, labels: Labels, variant: str) -> queries.RangeQuery:
         """A range query on one column, with the shape that the variant names."""
-        no_labels(labels, self.name)
-        words: dict[str, Any] = {"low": self.low, "high": self.high, "missing": self.missing, "unit": self.unit}
-        where, branching = one_column(column, "value"), self._branching(variant)
-        return queries.RangeQuery(
-            column=where, bins=self.d, branching=branching, mechanism=runnable(mechanism), **words
-        )
+        branching = self._branching(variant)
+        return queries.RangeQuery(column=column, bins=self.d, branching=branching, mechanism=m, **self._range)
 
     def _branching(self, variant: str) -> int:
         return int(variant.removeprefix(_SHAPE)) if variant.startswith(_SHAPE) else self.leaves
@@ -174,6 +157,8 @@ class QuantileTask(RangeTask):
         "probability: error of the distribution function, root mean square over the ends of bins, before the "
         "least-squares fit"
     )
+
+    error_of: ClassVar[str] = "users below an end of a bin"
 
     quantiles: tuple[float, ...] = QUANTILES
     shape: tuple[float, ...] | str | None = None
@@ -201,11 +186,6 @@ class QuantileTask(RangeTask):
         return f"numbers like those in {self.shape!r}" if isinstance(self.shape, str) else "the shape that was given"
 
     @property
-    def item(self) -> str:
-        """The distribution function."""
-        return "users below an end of a bin"
-
-    @property
     def sizes(self) -> dict[str, Any]:
         """Without what is as usual."""
         return {key: value for key, value in super().sizes.items() if (key, value) != ("quantiles", QUANTILES)}
@@ -222,9 +202,9 @@ class QuantileTask(RangeTask):
             for share, error in zip(self.quantiles, found, strict=True)
         ]
 
-    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> queries.RangeQuery:
+    def _query(self, m: Randomizer, column: Any, labels: Labels, variant: str) -> queries.RangeQuery:
         """A range query that is about the quantiles."""
-        return replace(super().query(mechanism, column, labels, variant), quantiles=self.quantiles)
+        return replace(super()._query(m, column, labels, variant), quantiles=self.quantiles)
 
     @property
     def ranges(self) -> IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,9 @@ from .._support.text import visible
 from .._support.units import figures
 from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
-from .candidates import Refusal
-from .choice import Choice
+from .candidates import Choice, Refusal
 from .code import command_line, python_code
-from .floor import Floor
+from .leading_order import Floor
 from .references import Reference
 from .tasks import Predicted, Task
 
@@ -143,17 +142,6 @@ class Recommendation(Tabular):
         ratio = getattr(kept, what) / getattr(self.best, what)
         return f"its {what} is {_times(ratio)} that of {self.best.name}, which has none"
 
-    @property
-    def _about_local(self) -> list[str]:
-        """A line where the first of the ranking rests on the shuffler alone."""
-        kept = self._kept
-        if kept is self.best:
-            return []
-        if kept is None:
-            return ["None of these keeps a guarantee if the shuffler fails."]
-        local = round_up(kept.local_epsilon)
-        return [visible(f"Best with a local guarantee: {kept.name} (local eps = {local}); {self._price(kept)}.")]
-
     def plan(
         self,
         which: str | int | Choice | None = None,
@@ -248,43 +236,34 @@ class Recommendation(Tabular):
     @property
     def comparison(self) -> list[str]:
         """What a local guarantee costs, if that is something; one line per reference, and one about the floor."""
-        return self._about_noise + self._about_local + self._beside
+        return [*map(visible, self._compared())]
 
-    @property
-    def _about_noise(self) -> list[str]:
-        """A line where users of a choice send their values without noise."""
+    def _compared(self) -> Iterator[str]:
         names = list(dict.fromkeys(choice.mechanism for choice in self.choices if choice.run._noise_by_shuffler))
-        if not names:
-            return []
-        return [
-            visible(
+        if names:
+            yield (
                 f"Trust: users of {' and '.join(names)} send their values without noise, encrypted for the data "
                 "collector; the shuffler adds the noise, and must not work with the collector."
             )
-        ]
-
-    @property
-    def _beside(self) -> list[str]:
-        eps = round_down(self.epsilon)
-        return self._about_floor + [
-            visible(
-                f"{found.model} model at eps = {eps}: error {self._words(found.error)} ({found.mechanism}), "
-                f"{_times(found.error / self.best.error)} the best above; {found.note}."
+        kept = self._kept
+        if kept is None:
+            yield "None of these keeps a guarantee if the shuffler fails."
+        elif kept is not self.best:
+            local = round_up(kept.local_epsilon)
+            yield f"Best with a local guarantee: {kept.name} (local eps = {local}); {self._price(kept)}."
+        if self.floor is not None:
+            above = [(choice.name, self.above_floor(choice)) for choice in self.choices]
+            far = next((f"; the error of {name} is {ratio:.2f} times that" for name, ratio in above if ratio), "")
+            yield f"{self.floor.words} Floor: error {self._words(self.floor.error)}{far}."
+        for found in self.references:
+            yield (
+                f"{found.model} model at eps = {round_down(self.epsilon)}: error {self._words(found.error)} "
+                f"({found.mechanism}), {_times(found.error / self.best.error)} the best above; {found.note}."
             )
-            for found in self.references
-        ]
 
     def above_floor(self, choice: Choice) -> float | None:
         """The error of a choice over the floor; None where there is no floor, and of several messages per user."""
         return choice.error / self.floor.error if self.floor is not None and choice.most_messages == 1 else None
-
-    @property
-    def _about_floor(self) -> list[str]:
-        if self.floor is None:
-            return []
-        above = [(choice.name, self.above_floor(choice)) for choice in self.choices]
-        far = next((f"; the error of {name} is {ratio:.2f} times that" for name, ratio in above if ratio), "")
-        return [visible(f"{self.floor.words} Floor: error {self._words(self.floor.error)}{far}.")]
 
     def table(self) -> Table:
         """One row per choice, best first."""

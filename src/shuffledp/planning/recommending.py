@@ -18,12 +18,11 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.catalog import CATALOG
 from ..mechanisms.randomizer import Randomizer
 from ..protocol.messages import message_length
-from .candidates import Candidate, Refusal, candidates
-from .choice import Choice, front, ranked
+from .candidates import Candidate, Choice, Refusal, candidates, front, ranked
 from .recommendation import Recommendation
 from .references import references
 from .solving import Budget
-from .tasks import Task, sized, task_named
+from .tasks import Task, task_named
 
 #: Who may make the noise.
 _NOISE = ("users", "shuffler")
@@ -267,7 +266,7 @@ class Question:
             )
         eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
-        if not sized(accuracy.worst):
+        if not 0.0 <= accuracy.worst < math.inf:
             raise ImpossibleError("Its reports do not distinguish single items in double precision.")
         if self.epsilon is not None and eps > self.epsilon:
             raise ImpossibleError(f"Its eps of {eps:g} is above the target.")

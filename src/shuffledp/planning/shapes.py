@@ -18,7 +18,7 @@ from .._support.reading import SAMPLE, read_text
 from ..errors import ParameterError
 from ..mechanisms.composite.tree_levels import TreeLevels
 from ..mechanisms.randomizer import Randomizer
-from ..queries.quantile_interval import quantile_place
+from ..queries.quantiles import quantile_place
 from ..queries.range_answer import whole_nodes
 
 #: Quantiles that are predicted unless others are asked for.
@@ -121,7 +121,8 @@ def quantile_errors(tree: TreeLevels, bins: int, shape: Shape, quantiles: Sequen
     option = tree.sizes[0] > bins  # users without a number have one more leaf; here everybody has one
     leaves = np.append(shares, 0.0) if option else shares
     ends = np.arange(1, bins + option)
-    levels, answers = len(tree.sizes), _answers(len(leaves) * len(tree.sizes))
+    levels = len(tree.sizes)
+    answers = max(_FEWEST, min(_ANSWERS, _DRAWS // (len(leaves) * levels)))
     rng = np.random.default_rng(20_240_607)  # the same noise for every setting: errors then fall as budgets grow
     drawn = _drawn(leaves, levels, n, answers, rng)
     below = np.zeros((answers, len(ends)))
@@ -139,10 +140,6 @@ def quantile_errors(tree: TreeLevels, bins: int, shape: Shape, quantiles: Sequen
     found = np.array([quantile_place(below, noise, share * whole) for share in quantiles]) / bins
     wanted = np.interp(quantiles, truth, np.linspace(0.0, 1.0, bins + 1))
     return [float(x) for x in np.sqrt(np.mean((found - wanted[:, None]) ** 2, axis=1))]
-
-
-def _answers(size: int) -> int:
-    return max(_FEWEST, min(_ANSWERS, _DRAWS // size))
 
 
 def _drawn(leaves: FloatArray, levels: int, n: int, answers: int, rng: np.random.Generator) -> list[FloatArray]:

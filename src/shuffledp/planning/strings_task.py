@@ -18,10 +18,11 @@ from .._support.units import users_of
 from ..calibration.asked import question
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
+from ..mechanisms.randomizer import Randomizer
 from ..queries.base import Query
 from .candidates import Candidate, Refusal, runnable
 from .frequency_tasks import ShareTask
-from .tasks import Columns, Labels, Predicted, Sensitivity, no_labels, one_column
+from .tasks import Labels, Predicted, Sensitivity
 
 #: The error is stated for this many strings, all equally common.
 _STRINGS = 100
@@ -36,7 +37,10 @@ class StringsTask(ShareTask):
     """A string of up to ``length`` bytes per user; the answer is the common ones, and their shares."""
 
     name: ClassVar[str] = "heavy hitters"
+    usual_column: ClassVar[str] = "text"
+    has_labels: ClassVar[bool] = False
     measure: ClassVar[str] = "share of users who hold a string, where 100 strings are held by 1 % each"
+    error_of: ClassVar[str] = "holders of a string of 1 %"
 
     length: int
     false_positives: float = 0.05
@@ -49,11 +53,6 @@ class StringsTask(ShareTask):
             false_positives=check.inside("false_positives", self.false_positives, 0.0, 1.0),
             most=check.whole("most", self.most, low=1, high=10_000, hint="it is how many prefixes are kept"),
         )
-
-    @property
-    def item(self) -> str:
-        """A string."""
-        return "holders of a string of 1 %"
 
     @property
     def assumed(self) -> str:
@@ -101,10 +100,9 @@ class StringsTask(ShareTask):
         """Two counts move by one, of strings that are known in advance."""
         return Sensitivity(2.0, math.sqrt(2.0))
 
-    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
+    def _query(self, m: Randomizer, column: Any, labels: Labels, variant: str) -> Query:
         """Strings in one column; hash functions are drawn anew unless the mechanism names some."""
-        no_labels(labels, self.name)
-        m: Any = runnable(mechanism)
-        spec = m.spec if m.salt else ",".join(part for part in m.spec.split(",") if not part.startswith("salt="))
+        fresh = (part for part in m.spec.split(",") if not part.startswith("salt="))
+        spec = m.spec if getattr(m, "salt", 0) else ",".join(fresh)
         words: dict[str, Any] = {"length": self.length, "false_positives": self.false_positives, "most": self.most}
-        return queries.HeavyHitters(column=one_column(column, "text"), mechanism=spec, **words)
+        return queries.HeavyHitters(column=column, mechanism=spec, **words)

@@ -16,9 +16,10 @@ from .._support.units import error_in, users_of
 from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
+from ..mechanisms.randomizer import Randomizer
 from ..queries.base import Query
-from .candidates import Candidate, Refusal, plain_rows
-from .floor import Floor
+from .candidates import Candidate, Refusal, plain_rows, runnable
+from .leading_order import Floor
 from .solving import Budget
 
 #: The name of a task -> module and class.
@@ -27,7 +28,7 @@ TASKS = {
     "sum of bits": ("frequency_tasks", "BitsTask"),
     "sets": ("frequency_tasks", "SetsTask"),
     "key-value": ("frequency_tasks", "KeyValueTask"),
-    "location": ("location_task", "LocationTask"),
+    "location": ("frequency_tasks", "LocationTask"),
     "mean": ("number_tasks", "MeanTask"),
     "vector mean": ("number_tasks", "VectorMeanTask"),
     "range": ("range_tasks", "RangeTask"),
@@ -76,6 +77,13 @@ class Task(ABC):
     name: ClassVar[str]
     #: What the error is measured in, in words.
     measure: ClassVar[str]
+    #: What it is the error of, in words, with the sizes of the question in braces.
+    error_of: ClassVar[str] = "each item"
+    #: What its one column is called unless another is given ("": it has several), and how an error shows to name one.
+    usual_column: ClassVar[str] = ""
+    example: ClassVar[str] = "value"
+    #: Whether its values have names.
+    has_labels: ClassVar[bool] = True
     #: Relative accuracy of the eps of a round; larger where laws have many atoms.
     tol: ClassVar[float] = 5e-4
     #: A mechanism is not calibrated if its error is this many times that of a shorter one, to leading order.
@@ -103,16 +111,48 @@ class Task(ABC):
         """The least error of one message per user at the target, where a theorem says one."""
         return None
 
-    @abstractmethod
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """The query that runs a mechanism; columns and labels have names of their own unless they are given."""
+        if not self.has_labels:
+            self._refuse_labels(labels)
+        where: Any = column
+        if self.usual_column:
+            where = self.usual_column if column is None else column
+            if not isinstance(where, str):
+                raise ParameterError(f"column must be one name, got {column!r:.60}; write column={self.example!r}.")
+        return self._query(runnable(mechanism), where, labels, variant)
+
+    def _refuse_labels(self, labels: object) -> None:
+        if labels is not None:
+            raise ParameterError(
+                f"labels must be left out for the task {self.name!r}, got some; its values are numbers."
+            )
+
+    @abstractmethod
+    def _query(self, m: Randomizer, column: Any, labels: Labels, variant: str) -> Query:
+        """The same, for columns and labels that were looked at: one name where the task has a usual one."""
+
+    # -- a range of numbers, where users hold some -----------------------------------------------------------------
+
+    def _settle_range(self, **more: Any) -> None:
+        """The fields low, high, unit and missing as they were checked, and ``more`` of them."""
+        given: Any = self
+        low, high = check.interval(given.low, given.high)
+        if "missing" not in more:
+            more["missing"] = missing_in(given.missing, low, high)
+        vars(self).update(low=low, high=high, unit=short_unit(given.unit), **more)
+
+    @property
+    def _range(self) -> dict[str, Any]:
+        """The same fields, as queries take them."""
+        return {key: getattr(self, key) for key in ("low", "high", "unit", "missing")}
 
     # -- errors as people read them -------------------------------------------------------------------------------
 
     @property
     def item(self) -> str:
         """What the error is of, in words."""
-        return "each item"
+        return self.error_of.format(**vars(self))
 
     @property
     def shown_unit(self) -> str:
@@ -184,12 +224,10 @@ def options(value: object, *, low: int = 2, high: int = 2**28, what: str = "opti
 class NumberTask(Task):
     """An answer that is a number in a unit of its own, such as "min"."""
 
-    unit: str
+    error_of: ClassVar[str] = "mean"
+    has_labels: ClassVar[bool] = False
 
-    @property
-    def item(self) -> str:
-        """The mean."""
-        return "mean"
+    unit: str
 
     @property
     def shown_unit(self) -> str:
@@ -224,19 +262,6 @@ def missing_in(value: object, low: float, high: float) -> float | None:
     return None if value is None else check.in_range("missing", value, low=low, high=high, hint=hint)
 
 
-def no_labels(labels: object, name: str) -> None:
-    """Refuse labels where the values are numbers."""
-    if labels is not None:
-        raise ParameterError(f"labels must be left out for the task {name!r}, got some; its values are numbers.")
-
-
-def one_column(column: Columns, default: str, example: str = "value") -> str:
-    """The name of the one column."""
-    if column is not None and not isinstance(column, str):
-        raise ParameterError(f"column must be one name, got {column!r:.60}; write column={example!r}.")
-    return default if column is None else column
-
-
 def default_labels(d: int, labels: Sequence[Any] | None) -> Sequence[Any]:
     """ "0", "1", ... unless there are others, as many as were planned for."""
     if labels is None:
@@ -257,8 +282,3 @@ def per_entry(accuracy: Accuracy, scale: float) -> Accuracy:
     Accuracy(worst=1.0, typical=0.5, entry=1.5)
     """
     return Accuracy(*(scale * x for x in accuracy))
-
-
-def sized(accuracy: float) -> bool:
-    """Whether an error is a number that can be ranked."""
-    return math.isfinite(accuracy) and accuracy >= 0.0

@@ -9,21 +9,21 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .._support import validation as valid
 from .._support.reading import LABELS, read_bytes
 from .._support.reading.files import digest_of
+from ..accounting.crowd import Crowd
 from ..calibration.target import Target
 from ..calibration.unknowns import Unknown
 from ..errors import ImpossibleError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import find
 from ..planning.candidates import Candidate
-from ..planning.choice import Choice as Ranked
+from ..planning.candidates import Choice as Ranked
 from ..planning.range_tasks import QuantileTask
 from ..planning.recommending import Question
 from ..planning.solving import Budget, neat
@@ -82,7 +82,8 @@ class Asked:
         limits = {"messages": _limit(where, given, "messages", 1.0), "bits": None}
         limits["local_epsilon"] = _limit(where, given, "local_epsilon", None)
         error = given.get("error")
-        made = cls(task, column, labels, other, 0.0 if error is not None else weight, _text(error), limits, files)
+        said = None if error is None else str(error).strip()
+        made = cls(task, column, labels, other, 0.0 if error is not None else weight, said, limits, files)
         if error is not None:
             if "weight" in given:
                 raise ParameterError(f"{where} must have weight or error, got both; remove one of them.")
@@ -97,9 +98,9 @@ class Asked:
 
     # -- the mechanism ---------------------------------------------------------------------------------------------
 
-    def rows(self, n: int, delta: float) -> list[Candidate]:
+    def rows(self, where: str, crowd: Crowd, delta: float) -> list[Candidate]:
         """The candidates of the planner, without those that send more messages than are allowed."""
-        rows, _ = self._question(n, delta).rows()
+        rows, _ = self._question(crowd.honest, delta).rows()
         single = self.limits["messages"] is not None and self.limits["messages"] <= 1.0
         return [row for row in rows if not single or getattr(find(row.mechanism), "single_message", False)]
 
@@ -111,27 +112,29 @@ class Asked:
     def choose(self, where: str, rows: list[Candidate], target: Target) -> Chosen:
         """The candidate with the smallest predicted error at what one round may cost."""
         asked = self._question(target.n, target.delta, epsilon=target.epsilon)
-        with impossible_at(where):
-            ranked, _ = asked.ranking(rows)
-        best = ranked[0]
-        candidate = next(row for row in rows if row.name == best.name)
-        return Chosen(self, candidate, ranked, asked.budget.settled(candidate, target.epsilon))
+        chosen = self._first(where, rows, asked)
+        return dataclasses.replace(chosen, settled=asked.budget.settled(chosen.candidate, target.epsilon))
 
-    def precise(self, where: str, n: int, users: int, delta: float) -> Chosen:
+    def _first(self, where: str, rows: list[Candidate], asked: Question) -> Chosen:
+        """The first of the ranking; a target that cannot be met says of which round."""
+        try:
+            ranked, _ = asked.ranking(rows)
+        except ImpossibleError as error:
+            raise ImpossibleError(f"{where}: {error}") from None
+        return Chosen(self, next(row for row in rows if row.name == ranked[0].name), ranked)
+
+    def precise(self, where: str, crowd: Crowd, delta: float) -> Chosen:
         """The most private candidate whose error is the wanted one."""
-        rows, (unit, wanted) = self.rows(n, delta), self.wanted(f"{where}.error", users)
+        n, users = crowd.honest, crowd.n
+        rows, (unit, wanted) = self.rows(where, crowd, delta), self.wanted(f"{where}.error", users)
         error = wanted if unit else self.task.from_units(wanted, users) if isinstance(self.task, NumberTask) else wanted
         if not unit and isinstance(self.task, QuantileTask):
             error = 0.01
         for _ in range(_LOOKS):
-            with impossible_at(where):
-                ranked, _ = self._question(n, delta, error=error).ranking(rows)
-            best = ranked[0]
-            candidate = next(row for row in rows if row.name == best.name)
-            chosen = Chosen(self, candidate, ranked, None)
+            chosen = self._first(where, rows, self._question(n, delta, error=error))
             if unit or not isinstance(self.task, QuantileTask):
                 return chosen
-            reached = max(one.error for one in chosen.predicted(best.asked, n, users))
+            reached = max(one.error for one in chosen.predicted(chosen.ranked[0].asked, n, users))
             if 0.95 * wanted <= reached <= wanted:
                 return chosen
             error *= 0.98 * wanted / reached
@@ -179,14 +182,14 @@ class Chosen:
     asked: Asked
     candidate: Candidate
     ranked: Sequence[Ranked]
-    settled: Unknown | None
+    settled: Unknown | None = None
 
     @property
     def compared(self) -> tuple[tuple[str, float], ...]:
         """The names of the candidates and their squared errors."""
         return tuple((choice.name, choice.error**2) for choice in self.ranked)
 
-    def row(self, made: dict[str, Mechanism]) -> Unknown:
+    def opened(self, made: dict[str, Mechanism]) -> Unknown:
         """What clients run, by the one number that is left to find; ``made`` then tells what it was made of."""
         if self.settled is None:
             raise TypeError("a question with a wanted error leaves no number to find")
@@ -205,14 +208,12 @@ class Chosen:
         accuracy = self.candidate.accuracy(mechanism, n)
         return self.asked.task.predicted(mechanism, self.candidate.variant, accuracy, n=n, users=users)
 
-
-@contextmanager
-def impossible_at(where: str) -> Iterator[None]:
-    """A target that cannot be met says of which round."""
-    try:
-        yield
-    except ImpossibleError as error:
-        raise ImpossibleError(f"{where}: {error}") from None
+    def told(self, run: Mechanism, made: dict[str, Mechanism], n: int, users: int) -> dict[str, Any]:
+        """What is told of the mechanism that is run, in the units that people read."""
+        asked = made[run.spec]
+        error = self.candidate.accuracy(asked, n).worst
+        said = {"wanted": self.asked.error, "assumed": self.asked.task.assumed}
+        return {"error": error, "predicted": tuple(self.predicted(asked, n, users)), **said}
 
 
 # -- reading ---------------------------------------------------------------------------------------------------
@@ -220,32 +221,28 @@ def impossible_at(where: str) -> Iterator[None]:
 
 def _sizes(where: str, given: dict[str, Any], folder: str) -> dict[str, Any]:
     """The sizes of the task, as recommend takes them."""
-    found: dict[str, Any] = {}
-    for key in WHOLE:
-        if key in given:
-            found["d" if key == "bins" else key] = _whole(f"{where}.{key}", given[key])
     if {"d", "bins"} <= given.keys():
         raise ParameterError(f"{where} must have d or bins, got both; bins are what d is called for ranges.")
-    for key in REAL:
-        if key in given:
-            found[key] = below_written(f"{where}.{key}", given[key])[1]
-    if "unit" in given:
-        found["unit"] = given["unit"]
-    if "missing" in given:
-        missing = given["missing"]
-        found["missing"] = missing if missing == "option" else below_written(f"{where}.missing", missing)[1]
-    if "quantiles" in given:
-        listed = given["quantiles"]
-        found["quantiles"] = listed if isinstance(listed, list) else [listed]
-    if "shape" in given:
-        found["shape"] = _shape(f"{where}.shape", given["shape"], folder, given)
-    return found
+    readers: dict[str, Callable[[str, Any], Any]] = {
+        **dict.fromkeys(WHOLE, _whole),
+        **dict.fromkeys(REAL, _real),
+        "unit": lambda at, value: value,
+        "missing": lambda at, value: value if value == "option" else _real(at, value),
+        "quantiles": lambda at, value: value if isinstance(value, list) else [value],
+        "shape": lambda at, value: _shape(at, value, folder, given),
+    }
+    read = {key: reader(f"{where}.{key}", given[key]) for key, reader in readers.items() if key in given}
+    return {"d" if key == "bins" else key: value for key, value in read.items()}
 
 
 def _whole(where: str, value: object) -> Any:
     if isinstance(value, list):
         return tuple(whole_number(f"{where}[{i}]", x) for i, x in enumerate(value))
     return whole_number(where, value)
+
+
+def _real(where: str, value: object) -> float:
+    return below_written(where, value)[1]
 
 
 def _shape(where: str, value: object, folder: str, given: dict[str, Any]) -> Any:
@@ -258,7 +255,7 @@ def _shape(where: str, value: object, folder: str, given: dict[str, Any]) -> Any
         return os.path.join(folder, value)
     if not isinstance(value, list):
         raise ParameterError(f"{where} must be a list of weights or the name of a file, got {kind(value)}; list them.")
-    return tuple(below_written(f"{where}[{i}]", x)[1] for i, x in enumerate(value))
+    return tuple(_real(f"{where}[{i}]", x) for i, x in enumerate(value))
 
 
 def _readable(value: object) -> bool:
@@ -336,15 +333,8 @@ def _subsets(where: str, value: object, labels: Any, column: object) -> Any:
 
 
 def _limit(where: str, given: dict[str, Any], key: str, usual: float | None) -> float | None:
-    if key not in given:
-        return usual
-    return _positive(f"{where}.{key}", given[key])
+    return _positive(f"{where}.{key}", given[key]) if key in given else usual
 
 
 def _positive(where: str, value: object) -> float:
-    number = below_written(where, value)[1]
-    return valid.inside(where, number, hint="it is an amount above 0")
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value).strip()
+    return valid.inside(where, _real(where, value), hint="it is an amount above 0")

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .._support import validation as valid
 from .._support.by_name import by_name
 from .._support.numbers import round_down, round_up
-from ..calibration.target import Target
 from ..calibration.unknowns import Unknown
 from ..composing.accountant import Accountant
 from ..errors import ImpossibleError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from ..planning.candidates import Candidate
-from ..planning.tasks import Predicted
 from .asking import Asked, Chosen
 from .calibrated import CalibratedProgramme, CalibratedRounds
 from .composed import Progress, checked, content_of, folder_of
-from .opening import OPENING, Choice, predicted_error
+from .opening import OPENING, Choice
 from .plans import PlanDraft, Source
-from .result import Check, CheckedRounds
+from .result import CheckedRounds
 from .scale import Scale
-from .spec import Draft, Terms, draft
+from .spec import Draft, draft
 
 #: Choices are made at most this many times: again while the eps of a round differs by this share from what was assumed.
 _CHOICES, _CHANGE = 3, 0.1
 _LEAST_TOL, _MOST_TOL = 1e-5, 0.1
 
-Rows = Sequence[Unknown | FreeSetting | Candidate]
+Rows = list[Any]  # Unknown, FreeSetting or Candidate, as the opening gives and takes them
 
 
 @by_name
@@ -83,7 +81,7 @@ def calibrate_programme(
     tol = valid.in_range("tol", tol, low=_LEAST_TOL, high=_MOST_TOL, hint=hint)
     asked = draft(data, folder=folder_of(programme))
     tell = progress or (lambda done, total: None)
-    if not any(terms.open for terms in asked.entries):
+    if not asked.opened:
         for terms in asked.entries:
             terms.made()  # one that is neither complete nor open says what it lacks
         raise ParameterError(
@@ -103,21 +101,17 @@ def calibrate_programme(
     rounds = tuple(found.described(i, one) for i, one in enumerate(result.rounds) if i in found.mechanisms)
     written = _written(data, {i: m.spec for i, m in found.mechanisms.items()})
     weights = "central" if found.central else "local"
-    source = Source(data, {name: digest for terms in asked.entries for name, digest in _files(terms).items()})
-    return CalibratedProgramme(written, result, rounds, weights, found.scale, source, tuple(found.drafts(result)))
-
-
-def _files(terms: Terms) -> dict[str, str]:
-    return terms.open.files if isinstance(terms.open, Asked) else {}
+    source = Source(data, {name: digest for opened in asked.opened.values() for name, digest in opened.files.items()})
+    return CalibratedProgramme(written, result, rounds, weights, found.scale, source, tuple(found.drafts()))
 
 
 def _precise(asked: Draft) -> dict[int, Chosen]:
     """The questions with a wanted error: what is most private and as precise, whatever is left for the others."""
-    found = {}
-    for i, terms in enumerate(asked.entries):
-        if isinstance(terms.open, Asked) and terms.open.error is not None:
-            found[i] = terms.open.precise(terms.where, terms.crowd.honest, terms.crowd.n, asked.delta)
-    return found
+    return {
+        i: opened.precise(asked.entries[i].where, asked.entries[i].crowd, asked.delta)
+        for i, opened in asked.opened.items()
+        if isinstance(opened, Asked) and opened.error is not None
+    }
 
 
 @dataclass
@@ -139,16 +133,11 @@ class _Search:
     @classmethod
     def of(cls, asked: Draft, precise: dict[int, Chosen]) -> _Search:
         """With the candidates of every round that has a weight."""
-        rows: dict[int, Rows] = {}
-        weights: dict[int, float] = {}
-        for i, terms in enumerate(asked.entries):
-            if terms.open is None or i in precise:
-                continue
-            weights[i] = terms.open.weight
-            if isinstance(terms.open, Asked):
-                rows[i] = terms.open.rows(terms.crowd.honest, asked.delta)
-            else:
-                rows[i] = terms.open.rows(terms.where, terms.crowd.n)
+        opened = {i: found for i, found in asked.opened.items() if i not in precise}
+        terms, weights = asked.entries, {i: found.weight for i, found in opened.items()}
+        rows: dict[int, Rows] = {
+            i: found.rows(terms[i].where, terms[i].crowd, asked.delta) for i, found in opened.items()
+        }
         return cls(asked, precise, rows, weights, _central(asked, rows), Accountant())
 
     def solved(self, tol: float) -> _Search:
@@ -162,9 +151,10 @@ class _Search:
         shares = scale.shares(self.weights)
         simple = all(len(row) == 1 and isinstance(row[0], Unknown) for row in self.rows.values())
         for _ in range(_CHOICES):
-            for i in self.rows:
-                self.choices[i] = self._choice(i, scale.target(i, shares[i]))
-            found = scale.solve({i: self._row(self.choices[i]) for i in self.rows}, self.weights, tol)
+            for i, rows in self.rows.items():  # which depend on what one round may cost, and that on the choices
+                target = scale.target(i, shares[i])
+                self.choices[i] = self.draft.opened[i].choose(self.draft.entries[i].where, rows, target)
+            found = scale.solve({i: self.choices[i].opened(self.made) for i in self.rows}, self.weights, tol)
             if simple:
                 break
             now = scale.one_round(found.mechanisms)
@@ -175,51 +165,20 @@ class _Search:
         self.mechanisms.update(found.mechanisms)
         return self
 
-    def _choice(self, number: int, target: Target) -> Choice | Chosen:
-        """Choices depend on what one round may cost, and that on the choices."""
-        terms, rows = self.draft.entries[number], self.rows[number]
-        if isinstance(terms.open, Asked):
-            return terms.open.choose(terms.where, [row for row in rows if isinstance(row, Candidate)], target)
-        if terms.open is None:
-            raise TypeError("the round is not open")
-        return terms.open.choose(terms.where, [row for row in rows if not isinstance(row, Candidate)], target)
-
-    def _row(self, choice: Choice | Chosen) -> Unknown:
-        return choice.row(self.made) if isinstance(choice, Chosen) else choice.row
-
     def described(self, number: int, one: CheckedRounds) -> CalibratedRounds:
         """What was found for an entry, in the units that people read."""
-        choice, run = self.choices[number], self.mechanisms[number]
-        terms = self.draft.entries[number]
-        expected: tuple[Predicted, ...] = ()
-        wanted, error, assumed, name = None, None, "", one.name
-        if isinstance(choice, Chosen):
-            asked = self.made[run.spec]
-            expected = tuple(choice.predicted(asked, one.counted, one.users))
-            error, wanted = choice.candidate.accuracy(asked, one.counted).worst, choice.asked.error
-            name, assumed = terms.name or choice.asked.title, choice.asked.task.assumed
-        else:
-            error = _error(run, one.counted)
-        weight = self.weights.get(number, 0.0)
-        claim = (name, one.mechanism, weight, one.epsilon, error)
-        return CalibratedRounds(*claim, choice.compared, expected, wanted, assumed)
+        choice, weight = self.choices[number], self.weights.get(number, 0.0)
+        told = choice.told(self.mechanisms[number], self.made, one.counted, one.users)
+        title = choice.asked.title if isinstance(choice, Chosen) else one.name
+        claim = (self.draft.entries[number].name or title, one.mechanism, weight, one.epsilon)
+        return CalibratedRounds(*claim, compared=choice.compared, **told)
 
-    def drafts(self, result: Check) -> Iterator[PlanDraft]:
+    def drafts(self) -> Iterator[PlanDraft]:
         """What the plans are made of, for the rounds that are questions."""
         for i, run in self.mechanisms.items():
-            choice, terms = self.choices[i], self.draft.entries[i]
+            choice, delta = self.choices[i], self.draft.written[1]  # a claim; the budget is compared as it is written
             if isinstance(choice, Chosen):
-                yield PlanDraft(
-                    number=i,
-                    name=terms.name or choice.asked.title,
-                    asked=choice.asked,
-                    mechanism=self.made[run.spec],
-                    variant=choice.candidate.variant,
-                    users=terms.crowd.n,
-                    minimum_batch=terms.crowd.n - terms.crowd.dropouts,
-                    delta=self.draft.written[1],  # a claim of its own; the budget is compared as it is written
-                    reports_per_user=terms.numbers.get("reports_per_user", 1),
-                )
+                yield PlanDraft(i, self.draft.entries[i], choice, self.made[run.spec], delta)
 
 
 def _central(asked: Draft, rows: dict[int, Rows]) -> bool:
@@ -247,11 +206,3 @@ def _written(data: Any, specs: dict[int, str]) -> dict[str, Any]:
         rounds.append({**head, "mechanism": specs[i], **kept} if i in specs else item)
     kept = {key: value for key, value in data.items() if key not in ("weights", "plans")}
     return {**kept, "rounds": rounds}
-
-
-def _error(mechanism: Mechanism, users: int) -> float | None:
-    """The predicted standard error, where the mechanism predicts one."""
-    try:
-        return float(predicted_error(mechanism, users) ** 0.5)
-    except (ParameterError, TypeError):
-        return None

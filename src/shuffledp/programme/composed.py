@@ -15,10 +15,9 @@ from ..composing.accountant import Accountant
 from ..composing.composed_guarantee import trust_text
 from ..errors import ParameterError
 from ..numerics.composition.sequential import basic_composition
-from .fitting import fitting
 from .result import Check, CheckedRounds
+from .scale import ACCURACY, Together, fitting
 from .spec import Period, PlannedRounds, Programme
-from .together import ACCURACY, Together
 from .values import place
 
 Progress = Callable[[int, int], object]

@@ -6,11 +6,13 @@ import contextlib
 import dataclasses
 import inspect
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ..accounting.crowd import Crowd
 from ..calibration.asked import question
 from ..calibration.questions import settled
 from ..calibration.target import Target
@@ -43,6 +45,8 @@ class Opening:
     specs: tuple[str, ...]
     weight: float = 1.0
     unknown: str | None = None
+    #: It names no files of labels.
+    files: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def read(cls, where: str, given: dict[str, Any], folder: str = "") -> Opening | Asked | None:
@@ -80,12 +84,12 @@ class Opening:
                 return cls((spec,))
         return None
 
-    def rows(self, where: str, n: int) -> list[Unknown | FreeSetting]:
-        """What may be chosen for n users, candidate by candidate."""
+    def rows(self, where: str, crowd: Crowd, delta: float) -> list[Unknown | FreeSetting]:
+        """What may be chosen for these users, candidate by candidate."""
         found: list[Unknown | FreeSetting] = []
         for number, spec in enumerate(self.specs):
             with place(f"{where}.candidates[{number}]" if len(self.specs) > 1 else f"{where}.mechanism"):
-                row = question(spec, n, self.unknown, {}, imports=False)
+                row = question(spec, crowd.n, self.unknown, {}, imports=False)
                 example = _example(row)
                 again = mechanism_in_file(example.spec)
                 if again != example:
@@ -132,6 +136,17 @@ class Choice:
 
     row: Unknown
     compared: tuple[tuple[str, float], ...]
+
+    def opened(self, made: dict[str, Mechanism]) -> Unknown:
+        """The row itself: what is run is not made of anything else."""
+        return self.row
+
+    def told(self, run: Mechanism, made: dict[str, Mechanism], n: int, users: int) -> dict[str, Any]:
+        """The predicted standard error of the mechanism that is run, where it predicts one."""
+        try:
+            return {"error": float(predicted_error(run, n) ** 0.5)}
+        except (ParameterError, TypeError):
+            return {"error": None}
 
 
 def predicted_error(mechanism: Mechanism, n: int) -> float:

@@ -27,8 +27,9 @@ from ..mechanisms.parameters import declared
 from ..protocol.plan import Plan
 
 if TYPE_CHECKING:
-    from .asking import Asked
+    from .asking import Chosen
     from .calibrated import CalibratedProgramme
+    from .spec import Terms
 
 LOCK_NAME = "programme.lock.json"
 LOCK = Kind("the lock of the plans", 2**26, "write the plans again with shuffledp calibrate", "lock")
@@ -51,22 +52,25 @@ class Source:
     def digest(self) -> str:
         """SHA-256 of what is asked, without spaces, comments, other spellings of a number and where the plans are."""
         content = {key: value for key, value in self.programme.items() if key != "plans"}
-        return _digest({"programme": _meant(content), "files": self.files})
+        whole = {"programme": _meant(content), "files": self.files}
+        text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True)
 class PlanDraft:
-    """What the plan of a question is made of; ``number`` is the place of its round."""
+    """What the plan of a question is made of: the place and the terms of its round, and what was chosen for it."""
 
     number: int
-    name: str
-    asked: Asked
+    terms: Terms
+    chosen: Chosen
     mechanism: Mechanism
-    variant: str
-    users: int
-    minimum_batch: int
     delta: float
-    reports_per_user: int
+
+    @property
+    def name(self) -> str:
+        """Of the round."""
+        return self.terms.name or self.chosen.asked.title
 
     def plan(self, source: Source) -> Plan:
         """The plan; public hash functions follow from the programme, so that the same one gives the same plan."""
@@ -75,14 +79,10 @@ class PlanDraft:
             text = f"{source.digest} {self.number}".encode()
             salt = int.from_bytes(hashlib.sha256(text).digest(), "big") % 2**_SALT_BITS or 1
             salted = replace(salted, salt=salt)  # type: ignore[type-var]
-        return Plan(
-            query=self.asked.query(salted, self.variant),
-            users=self.users,
-            minimum_batch=self.minimum_batch,
-            delta=self.delta,
-            reports_per_user=self.reports_per_user,
-            name=self.name,
-        )
+        query, crowd = self.chosen.asked.query(salted, self.chosen.candidate.variant), self.terms.crowd
+        kept: dict[str, Any] = {"users": crowd.n, "minimum_batch": crowd.n - crowd.dropouts, "delta": self.delta}
+        reports = self.terms.numbers.get("reports_per_user", 1)
+        return Plan(query=query, **kept, reports_per_user=reports, name=self.name)
 
 
 def plans_of(source: Source, drafts: Iterable[PlanDraft]) -> dict[str, Plan]:
@@ -283,8 +283,3 @@ def _meant(value: Any) -> Any:
         return [_meant(item) for item in value]
     number = None if isinstance(value, bool) else as_written(str(value))
     return value if number is None else str(number)
-
-
-def _digest(data: object) -> str:
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -3,7 +3,8 @@
 Every open entry has a weight.  *local*: its local budget is scale times weight.  *central*: the eps of one of its
 rounds, at the delta of the budget, is scale times weight; this is defined for flips and messages too.  Either way each
 entry becomes less private as the scale rises, and so does the whole.  The Gaussian picture says where to begin; what is
-returned was computed as ``check`` computes it.
+returned was computed as ``check`` computes it (:class:`Together`).  A programme that is over its budget is scaled the
+same way, by one factor for all local budgets (:func:`fitting`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .._support.numbers import round_down, round_up
 from ..accounting.rounds import Rounds
+from ..calibration.asked import question
 from ..calibration.search import largest
 from ..calibration.target import Target, in_words
 from ..calibration.unknowns import Unknown
@@ -22,8 +25,56 @@ from ..composing.accountant import Accountant
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..numerics.composition.conversions import epsilon_of, mu_of
-from .spec import Draft, Period
-from .together import Together
+from ..numerics.composition.sequential import LEAST_DELTA
+from .result import Fit
+from .spec import Draft, Period, Programme
+from .values import place
+
+#: Relative accuracy of the eps of one round, as in amplify.
+ACCURACY = 1e-4
+
+
+class Together:
+    """What the rounds of a period cost together; profiles are shared with ``shop``, an accountant.
+
+    Attributes
+    ----------
+    method : "amplify" (one round), "pld" or "renyi"
+    """
+
+    def __init__(self, programme: Programme, period: Period, shop: Accountant) -> None:
+        self._programme, self._period, self._shop = programme, period, shop
+        counts = zip(programme.rounds, period.counts, strict=True)
+        self._entries = [(i, planned.entry.first(count)) for i, (planned, count) in enumerate(counts) if count]
+        small = 0.5 * programme.delta < LEAST_DELTA
+        one = sum(entry.cost for _, entry in self._entries) == 1
+        self.method = "amplify" if one else "renyi" if small else "pld"
+
+    @cached_property
+    def accountant(self) -> Accountant:
+        """The accountant of these rounds."""
+        made = self._shop.first(0)
+        for number, entry in self._entries:
+            with place(f"rounds[{number}]"):
+                made.add(entry)
+        return made
+
+    def epsilon(self, delta: float) -> float:
+        """eps of these rounds at delta."""
+        accountant = self.accountant  # refuses rounds that cannot be composed
+        if self.method == "amplify":
+            number = self._entries[0][0]
+            return self._programme.rounds[number].entry.resolved.epsilon(delta=delta, tol=ACCURACY).epsilon
+        return accountant.epsilon(delta=delta, method=self.method)
+
+    def lower(self, delta: float) -> float | None:
+        """An eps that no analysis of these rounds can go below; None where nothing is known."""
+        if self.method == "amplify":
+            return self._entries[0][1].resolved.lower(delta=delta, tol=ACCURACY)
+        return None if self.method == "renyi" else self.accountant.lower_epsilon(delta=delta)
+
+
+# -- the search ------------------------------------------------------------------------------------------------
 
 #: Figures of a number that was found.
 _FIGURES = 6
@@ -202,3 +253,39 @@ def shortened(value: float, row: Unknown) -> float:
     # what differs by round-off alone from a short number is that number
     short = float(round_down(value * _MORE, _FIGURES) if row.is_budget else round_up(value / _MORE, _FIGURES))
     return min(max(short, min(row.private, row.loose)), max(row.private, row.loose))
+
+
+# -- what would fit --------------------------------------------------------------------------------------------
+
+#: Longer programmes are not searched: each look composes all of their rounds.
+_MOST = 20
+#: The answer is within this share of the budget.
+_TOL = 0.01
+
+
+def fitting(programme: Programme, shop: Accountant) -> Fit | None:
+    """The factor for all local budgets with which the programme fits; None if there is none, or it was not searched.
+
+    Mechanisms without a local budget of their own (flips, messages, several parts) are left as they are.
+    """
+    if len(programme.rounds) > _MOST:
+        return None
+    rows, weights = {}, {}
+    for number, planned in enumerate(programme.rounds):
+        try:
+            row = question(planned.whole, planned.crowd.n, None, {})
+        except (ParameterError, BoundNotApplicableError):
+            continue
+        held = getattr(planned.whole, row.name, None) if isinstance(row, Unknown) and row.is_budget else None
+        if isinstance(held, float) and isinstance(row, Unknown):
+            rows[number], weights[number] = row, held
+    fixed = {number: planned.whole for number, planned in enumerate(programme.rounds) if number not in rows}
+    if not rows:
+        return None
+    try:
+        found = Scale(programme, central=False, shop=shop, fixed=fixed).solve(rows, weights, _TOL)
+    except (ImpossibleError, BoundNotApplicableError, ParameterError):
+        return None
+    whole = {**fixed, **found.mechanisms}
+    specs = tuple(whole[number].spec for number in range(len(programme.rounds)))
+    return Fit(factor=found.scale, epsilon=found.epsilon, mechanisms=specs)

@@ -21,9 +21,20 @@ from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_in_file
 from .asking import Asked
-from .dates import MOST_DATES, Step, read_date
 from .opening import OPENING, Opening
-from .values import below_written, delta_rule, exact, kind, one_line, place, shown, whole_number
+from .values import (
+    MOST_DATES,
+    Step,
+    below_written,
+    delta_rule,
+    exact,
+    kind,
+    one_line,
+    place,
+    read_date,
+    shown,
+    whole_number,
+)
 
 VERSION = 1
 MOST_ENTRIES = 1000
@@ -111,6 +122,11 @@ class Draft:
     periods: tuple[Period, ...]
     weights: str | None
     plans: str | None = None
+
+    @property
+    def opened(self) -> dict[int, Opening | Asked]:
+        """What is left open, by the number of the entry."""
+        return {i: terms.open for i, terms in enumerate(self.entries) if terms.open is not None}
 
     def closed(self, found: Mapping[int, Mechanism] | None = None) -> Programme:
         """The programme with the mechanisms that were found, by the number of their entry."""

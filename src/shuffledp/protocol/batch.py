@@ -12,7 +12,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, BinaryIO
@@ -103,6 +103,13 @@ class Header:
     def text(self) -> str:
         """One line of JSON."""
         return json.dumps({key: getattr(self, key) for key in _KEYS})
+
+    @classmethod
+    def among(cls, entries: Mapping[Any, Any], plan: Plan, shown: str) -> Header | None:
+        """The header in the metadata of an Arrow table or of a Parquet file; None if there is none."""
+        old = METADATA not in entries
+        text = entries.get(METADATA_1 if old else METADATA)
+        return None if text is None else cls.parse(text.decode("utf-8", "replace"), plan, shown, first_version=old)
 
     @classmethod
     def parse(cls, text: str, plan: Plan, shown: str, *, first_version: bool = False) -> Header:

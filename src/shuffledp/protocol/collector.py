@@ -22,7 +22,7 @@ from ..mechanisms.reports import Tally
 from . import collector_file
 from .batch import Batch, Header, as_tally, refuse_number, refuse_other_plan, refuse_twice, stated
 from .collector_file import Sums
-from .frames import header_in, message_bytes, opened_frame, place_of
+from .frames import message_bytes, opened_frame, place_of
 from .messages import from_bytes, message_length
 from .plan import Plan, plan_of
 from .sql import as_rows, counts_of
@@ -108,7 +108,8 @@ class Collector:
         m = self.plan.query.randomizer
         size = message_length(m.codec)
         with opened_frame(frame) as reader:
-            header = stated(header_in(reader.schema, self.plan), self.plan, batch, users)
+            known = Header.among(reader.schema.metadata or {}, self.plan, "the frame")
+            header = stated(known, self.plan, batch, users)
             if self._counted(header.id, header.users):
                 return False
             place, total, messages = place_of(reader.schema, column), None, 0

@@ -17,8 +17,8 @@ from .._support.reading import Kind, contained, mapping, read_json
 from ..errors import ParameterError
 from ..mechanisms.reports import Tally
 from .batch import is_id
+from .messages import plain, restored
 from .plan import Plan
-from .tallies import plain, restored
 
 STATE = Kind("a collector file", 2**30, "restore it from a copy", "path")
 _KEYS = ("version", "plan", "batches", "inside", "incomplete", "sums", "checksum")

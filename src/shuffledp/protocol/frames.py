@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from .._support.optional import require
 from ..errors import ParameterError, ShuffleDPError
-from .batch import METADATA, METADATA_1, Header
-from .plan import Plan
 
 
 @contextmanager
@@ -37,15 +35,6 @@ def opened_frame(frame: object) -> Iterator[Any]:
         raise ParameterError(
             f"frame must be readable by Arrow, got one that is not ({type(error).__name__}); give every column a type."
         ) from None
-
-
-def header_in(schema: Any, plan: Plan) -> Header | None:
-    """The header of a batch in the metadata of an Arrow table, as a Parquet file of reports has it."""
-    entries = schema.metadata or {}
-    key = METADATA if METADATA in entries else METADATA_1
-    if key not in entries:
-        return None
-    return Header.parse(entries[key].decode("utf-8", "replace"), plan, "the frame", first_version=key == METADATA_1)
 
 
 def place_of(schema: Any, name: str) -> int:

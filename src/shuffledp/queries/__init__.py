@@ -13,7 +13,7 @@ KINDS = {
     "histogram": ("histogram", "Histogram"),
     "range": ("ranges", "RangeQuery"),
     "mean": ("mean", "Mean"),
-    "vector-mean": ("vector_mean", "VectorMean"),
+    "vector-mean": ("mean", "VectorMean"),
     "sets": ("sets", "SetFrequency"),
     "key-value": ("key_value", "KeyValue"),
     "marginals": ("marginals", "Marginals"),

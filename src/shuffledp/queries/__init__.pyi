@@ -5,9 +5,9 @@ from .key_value import KeyValue as KeyValue
 from .location import Location as Location
 from .marginals import Marginals as Marginals
 from .mean import Mean as Mean
+from .mean import VectorMean as VectorMean
 from .ranges import RangeQuery as RangeQuery
 from .sets import SetFrequency as SetFrequency
-from .vector_mean import VectorMean as VectorMean
 
 __all__: list[str]
 KINDS: dict[str, tuple[str, str]]

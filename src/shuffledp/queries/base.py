@@ -25,9 +25,8 @@ from ..mechanisms.registry import mechanism as parse
 from ..mechanisms.registry import mechanism_in_file, split
 from ..mechanisms.reports import Tally
 from . import KINDS
-from .columns import Column, Weights
+from .columns import Column, ValueCounts, Weights
 from .domains import OPTION, Interval, number_or_option
-from .value_counts import ValueCounts
 
 
 class Query(ABC):
@@ -59,9 +58,15 @@ class Query(ABC):
         """What :meth:`encode` gives, where a client must draw (some of a long list) with ``rng``; secure without."""
         return self.encode(columns)
 
-    @abstractmethod
     def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
         """How many values are not what they should be: exact counts, for the operator who has the data only."""
+        every = zip(self.columns, self._domains, columns, strict=True)
+        return ValueCounts({name: domain.counts(column) for name, domain, column in every})
+
+    @property
+    def _domains(self) -> Sequence[Any]:
+        """That of every column; the same for all, where a query has one."""
+        return [getattr(self, "domain", None)] * len(self.columns)
 
     @abstractmethod
     def answer(self, tally: Tally) -> Estimate:
@@ -76,7 +81,10 @@ class Query(ABC):
 
     def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """How a row becomes an input, and the law of the randomizer, for clients in every language."""
-        portable_law(self.randomizer)  # refuses first what no query could change
+        law = portable_law(self.randomizer)  # refuses first what no query could change
+        return self._portable_input(), law
+
+    def _portable_input(self) -> dict[str, Any]:
         raise ParameterError(f"query must be one that every client can run, got {self.kind}; ask another one.")
 
     def entries(self, row: Any) -> list[Any]:
@@ -134,7 +142,7 @@ class NumberQuery(Query):
     @cached_property
     def domain(self) -> Interval:
         """The range."""
-        return Interval(self.low, self.high, number_or_option(self.missing), self.unit)
+        return Interval(self.low, self.high, number_or_option(self.missing), self.unit, self._option)
 
     @property
     def _option(self) -> bool:

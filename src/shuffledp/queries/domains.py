@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from .._support.text import shortened
 from ..errors import ParameterError
-from .columns import Coded, Column, Written, absent, as_numbers, number, some_rows
-from .value_counts import counted
+from .columns import Coded, Column, Written, absent, as_numbers, counted, number, some_rows
 
 #: Labels of one domain, at most, and characters of one label.
 MOST_LABELS, MOST_CHARACTERS = 10**6, 1000
@@ -251,7 +250,7 @@ class Interval:
     """Numbers in [low, high], in a unit; those outside count as the nearest end, and missing ones as ``missing``.
 
     Where nothing is declared (None) a client whose number is missing takes the middle, since it must send something;
-    an operator who has the data gets an error instead (:meth:`counts`).
+    an operator who has the data gets an error instead (:meth:`counts`), unless that is an ``option`` of its own.
 
     Examples
     --------
@@ -264,6 +263,7 @@ class Interval:
     high: float
     missing: float | None = None
     unit: str = ""
+    option: bool = False
 
     def __post_init__(self) -> None:
         (low, high), missing = check.interval(self.low, self.high), self.missing
@@ -289,7 +289,7 @@ class Interval:
         values = as_numbers(column)
         return np.where(np.isnan(values), self.substitute, np.clip(values, self.low, self.high))
 
-    def counts(self, column: Column, *, declared: bool = False) -> Counter[str]:
+    def counts(self, column: Column) -> Counter[str]:
         """How many values there are, and how many are missing, unreadable, or clipped below or above.
 
         Those without a number are counted as undeclared too, unless it is declared what becomes of them.
@@ -308,7 +308,7 @@ class Interval:
         elif none.any():
             some = counted(some_rows(column, np.flatnonzero(none)), lambda x: "missing" if absent(x) else "unreadable")
             found += Counter(missing=some["missing"], unreadable=some["unreadable"])
-        undeclared = 0 if declared or self.missing is not None else found["missing"] + found["unreadable"]
+        undeclared = 0 if self.option or self.missing is not None else found["missing"] + found["unreadable"]
         return found + Counter(undeclared=undeclared)
 
     def portable(self, kind: str, column: int, **more: Any) -> dict[str, Any]:

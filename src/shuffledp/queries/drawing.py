@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from .key_value_answer import KeyValueAnswer
     from .location import LocationAnswer
-    from .marginals_answer import MarginalsAnswer
+    from .marginals import MarginalsAnswer
     from .quantiles import Quantiles
     from .range_answer import RangeAnswer
 

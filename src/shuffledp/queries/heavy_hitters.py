@@ -17,8 +17,7 @@ from ..estimation.estimate import SHARE, Estimate
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, known_shares, must_take, runnable
-from .columns import Column, Weights, absent, each, shares_of
-from .value_counts import ValueCounts, counted
+from .columns import Column, ValueCounts, Weights, absent, counted, each, shares_of
 
 #: Random bits of a salt.
 _SALT_BITS = 50

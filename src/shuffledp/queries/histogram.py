@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..estimation.constraints import Box, Simplex
 from ..estimation.estimate import SHARE, Estimate
-from ..mechanisms.randomizer import Randomizer, portable_law
+from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, known_shares, runnable
 from .columns import Column, Weights, shares_of
 from .domains import Label, Labels
-from .value_counts import ValueCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +83,8 @@ class Histogram(Query):
         """The option of every row."""
         return self.domain.places(columns[0])
 
-    def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return self.domain.portable(0), portable_law(self.randomizer)
-
-    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
-        """Missing and unlisted values."""
-        return ValueCounts({self.column: self.domain.counts(columns[0])})
+    def _portable_input(self) -> dict[str, Any]:
+        return self.domain.portable(0)
 
     def answer(self, tally: Tally) -> Estimate:
         """Shares, with the labels."""

@@ -16,11 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..randomness.sampling import Source, below, words
-from .columns import Column, each
-from .value_counts import counted
+from .columns import Column, counted, each
 
 IntArray = NDArray[np.int64]
 _MANY = (list, tuple, set, frozenset)
+
+
+def flat(lists: list[list[Any]]) -> tuple[int, IntArray, list[Any]]:
+    """The number of lists, then which of them every entry is in, in rising order, and the entries."""
+    sizes = np.fromiter((len(found) for found in lists), dtype=np.int64, count=len(lists))
+    return len(lists), np.repeat(np.arange(len(lists)), sizes), list(itertools.chain.from_iterable(lists))
 
 
 def entries(column: Column, read: Callable[[object], list[Any]]) -> tuple[int, IntArray, list[Any]]:
@@ -35,9 +40,7 @@ def entries(column: Column, read: Callable[[object], list[Any]]) -> tuple[int, I
     >>> entries(Coded(np.array([1, -1, 1]), [["a"], ["b", "c"]]), items)[2]
     ['b', 'c', 'b', 'c']
     """
-    lists = each(column, read)
-    sizes = np.fromiter((len(found) for found in lists), dtype=np.int64, count=len(lists))
-    return len(lists), np.repeat(np.arange(len(lists)), sizes), list(itertools.chain.from_iterable(lists))
+    return flat(each(column, read))
 
 
 def rows_without(column: Column) -> Counter[str]:

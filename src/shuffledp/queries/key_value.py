@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, repeat
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,15 +16,14 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
-from ..mechanisms.randomizer import Randomizer, portable_law
+from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from ..randomness.sampling import source
 from .base import Query, must_take, runnable
-from .columns import Column, Weights, as_numbers, total
+from .columns import Column, ValueCounts, Weights, as_numbers, each, total
 from .domains import NOTHING, Interval, Label, Labels
-from .item_lists import at_most, dense, entries, items, pairs, rows_without
+from .item_lists import at_most, dense, entries, flat, items, pairs, rows_without
 from .key_value_answer import KeyValueAnswer, key_value_answer, known_answer
-from .value_counts import ValueCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,10 +124,10 @@ class KeyValue(Query):
         rows, row, keys, values = _pairs(columns)
         places, shares = self.domain.places(keys), self.range.shares(as_numbers(values))
         known = places < len(self.names)
-        each, back = np.unique(row[known] * self.domain.size + places[known], return_inverse=True)
-        number = np.bincount(back, minlength=each.size)
-        mean = np.bincount(back, weights=shares[known], minlength=each.size) / np.maximum(number, 1)
-        return rows, each // self.domain.size, each % self.domain.size, np.clip(mean, 0.0, 1.0)
+        pair, back = np.unique(row[known] * self.domain.size + places[known], return_inverse=True)
+        number = np.bincount(back, minlength=pair.size)
+        mean = np.bincount(back, weights=shares[known], minlength=pair.size) / np.maximum(number, 1)
+        return rows, pair // self.domain.size, pair % self.domain.size, np.clip(mean, 0.0, 1.0)
 
     def entries(self, row: Any) -> list[Any]:
         """One value per column; where there is one column, a mapping is the pairs of a user, {key: number}.
@@ -151,11 +151,11 @@ class KeyValue(Query):
         both = np.stack([key[kept].astype(np.float64), 2.0 * share[kept] - 1.0], axis=1)
         return dense(row[kept], both, rows, self.size, -1.0)
 
-    def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _portable_input(self) -> dict[str, Any]:
         named = self.domain.portable(0)
         other = -1 if self.other is None else named["other"]
         read = self.range.portable("pairs", 0, keys=len(self.names), size=self.size)
-        return {**read, "labels": named["labels"], "other": other}, portable_law(self.randomizer)
+        return {**read, "labels": named["labels"], "other": other}
 
     @property
     def clipping(self) -> str:
@@ -195,20 +195,11 @@ class KeyValue(Query):
 
 
 def _pairs(columns: Sequence[Column]) -> tuple[int, NDArray[np.int64], list[Any], list[Any]]:
-    """The number of rows, and of every pair its row, its key and its value."""
+    """The number of rows, and of every pair its row, its key and its value; None where a row has fewer values."""
     if len(columns) == 1:
-        rows, row, found = entries(columns[0], pairs)
-        return rows, row, [key for key, _ in found], [value for _, value in found]
-    rows, row, keys = entries(columns[0], items)
-    _, at, listed = entries(columns[1], items)
-    return rows, row, keys, _beside(row, at, listed)
-
-
-def _beside(row: NDArray[np.int64], at: NDArray[np.int64], listed: list[Any]) -> list[Any]:
-    """The value that belongs to each key; None where a row has fewer values."""
-    rows = int(max(row.max(initial=-1), at.max(initial=-1))) + 1
-    first = np.searchsorted(row, np.arange(rows))
-    start, many = np.searchsorted(at, np.arange(rows)), np.bincount(at, minlength=rows)
-    rank = np.arange(row.size) - first[row]
-    inside = rank < many[row]
-    return [listed[i] if ok else None for i, ok in zip((start[row] + rank).tolist(), inside.tolist(), strict=True)]
+        lists = each(columns[0], pairs)
+    else:
+        beside = zip(*(each(column, items) for column in columns), strict=True)
+        lists = [[*zip(keys, chain(values, repeat(None)), strict=False)] for keys, values in beside]
+    rows, row, found = flat(lists)
+    return rows, row, [key for key, _ in found], [value for _, value in found]

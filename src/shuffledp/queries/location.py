@@ -23,7 +23,6 @@ from ..mechanisms.reports import Tally
 from .base import Query, known_shares, runnable
 from .columns import Column, Weights, shares_of
 from .domains import Interval
-from .value_counts import ValueCounts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -148,10 +147,9 @@ class Location(Query):
         place = f"({x.substitute:g}, {y.words(y.substitute)})"
         return f"places outside the map count as its nearest point, and missing ones as {place}"
 
-    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
-        """Missing, unreadable and clipped coordinates."""
-        every = zip(self.columns, self.sides, columns, strict=True)
-        return ValueCounts({name: side.counts(column) for name, side, column in every})
+    @property
+    def _domains(self) -> Sequence[Interval]:
+        return self.sides
 
     def _shown(self, found: Estimate) -> LocationAnswer:
         edges = [side.edges(number) for side, number in zip(self.sides, (self.across, self.up), strict=True)]

@@ -21,12 +21,10 @@ from ..estimation.moments import Moments, Sums, plausible
 from ..estimation.tree_fit import TreeFit, fit
 from ..estimation.variance import Variance, share_sampling
 from .domains import Interval
-from .quantile_interval import Distribution, quantile_places
+from .quantiles import Distribution, Quantiles, quantile_places
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from .quantiles import Quantiles
 
 
 #: Quantiles of one answer, at most.
@@ -176,7 +174,7 @@ class RangeAnswer(Estimate):
     # -- quantiles ------------------------------------------------------------------------------------------------
 
     def quantile(self, share: float, *, level: float = 0.95, inside: str = "even") -> Quantile:
-        """The number below which this share of the users lies, with an interval (see quantile_interval.py).
+        """The number below which this share of the users lies, with an interval (see quantiles.py).
 
         Where missing numbers are an option of their own, it is the quantile of the users who have one: half of
         1 - ``level`` is spent on the interval of their share, the rest on that of the distribution function.
@@ -224,8 +222,6 @@ class RangeAnswer(Estimate):
         p99: 63.4 min, 95 % from 63.0 to 64.0
         Users of a bin (1 min wide) are taken to be spread evenly inside it.
         """
-        from .quantiles import Quantiles
-
         each = different_shares(self.declared if shares is None else shares)
         value, low, high = np.array([self.quantile(share, level=level, inside=inside) for share in each]).T
         return Quantiles(each, value, low, high, level=level, answer=self, inside=inside)

@@ -17,12 +17,11 @@ from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..mechanisms.composite.tree_levels import TreeLevels
 from ..mechanisms.frequency import FrequencyOracle
-from ..mechanisms.randomizer import Randomizer, portable_law
+from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import NumberQuery, runnable
 from .columns import Column, Weights, as_numbers, shares_of
 from .range_answer import RangeAnswer, different_shares, range_answer
-from .value_counts import ValueCounts
 
 #: Bins of one query, at most.
 MOST_BINS = 2**20
@@ -135,10 +134,11 @@ class RangeQuery(NumberQuery):
 
     def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Several oracles are given the node of a bin on their level."""
-        law = portable_law(self.randomizer)
-        if law["kind"] == "one-of":
-            law = {**law, "divide": self.branching}
-        return self.domain.portable("bins", 0, bins=self.bins, option=self._option), law
+        read, law = super()._portable()
+        return read, {**law, "divide": self.branching} if law["kind"] == "one-of" else law
+
+    def _portable_input(self) -> dict[str, Any]:
+        return self.domain.portable("bins", 0, bins=self.bins, option=self._option)
 
     def _leaves(self, column: Column) -> NDArray[np.int64]:
         bins = self.domain.bins(column, self.bins)
@@ -149,10 +149,6 @@ class RangeQuery(NumberQuery):
         """In words."""
         own = "are an option of their own" if self._option else ""
         return f"values of {self.column!r} {self.domain.clipping(own)}"
-
-    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
-        """Missing, unreadable and clipped values."""
-        return ValueCounts({self.column: self.domain.counts(columns[0], declared=self._option)})
 
     def answer(self, tally: Tally) -> RangeAnswer:
         """The estimates of all nodes, ready to be asked."""

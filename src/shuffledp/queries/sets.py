@@ -15,14 +15,13 @@ from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.constraints import SumAtMost
 from ..estimation.estimate import SHARE, Estimate
-from ..mechanisms.randomizer import Randomizer, portable_law
+from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from ..randomness.sampling import source
 from .base import Query, known_shares, must_take, runnable
-from .columns import Column, Weights, total
+from .columns import Column, ValueCounts, Weights, total
 from .domains import MOST_LABELS, NOTHING, Label, Labels
 from .item_lists import at_most, dense, entries, items, rows_without, subset_names, subsets
-from .value_counts import ValueCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,15 +155,14 @@ class SetFrequency(Query):
             sets = np.where(sets < 0, len(self.names) + np.arange(self.size), sets)
         return sets
 
-    def _portable(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _portable_input(self) -> dict[str, Any]:
         """Dummies have numbers of their own, unless the mechanism sends several messages and needs none."""
-        law = portable_law(self.randomizer)
         if self.together > 1:
             raise ParameterError(f"together must be 1 for every client to run it, got {self.together}; ask for items.")
         named, fill = self.domain.portable(0), len(self.names) if self.randomizer.single_message else None
         other = -1 if self.other is None else named["other"]
         more = {"size": self.size, "separator": self.separator, "fill": fill}
-        return {**named, "kind": "items", "other": other, **more}, law
+        return {**named, "kind": "items", "other": other, **more}
 
     def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
         """Unlisted items among all items, and missing lists."""

@@ -31,9 +31,8 @@ from ..engines.base import Advance
 from ..engines.spark_frames import failures_of, session_of
 from ..engines.spark_tasks import plan_from
 from ..errors import ParameterError
-from ..protocol.messages import from_bytes
+from ..protocol.messages import from_bytes, plain, restored
 from ..protocol.plan import Plan
-from ..protocol.tallies import plain, restored
 from .sealing import unseal
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import Any
 
 from .._support.optional import require
 from .sealing import Report
-from .store import Entry, Place, Run, Store, StoreUnavailableError, table_of
+from .store import Entry, Place, Run, Store, StoreUnavailableError
 
-_ROWS = 10_000
 #: How often a transaction that got in the way of another is tried again.
 _ATTEMPTS = 5
 #: Our advisory locks: the one of who makes tables, and the first number of those of who releases.
@@ -38,7 +37,7 @@ class PostgresStore(Store):
         super().__init__(owner)
         self._psycopg = require("psycopg", extra="shuffler", purpose="a store in PostgreSQL")
         self._address = address
-        errors = self._psycopg.errors
+        self.ERRORS, errors = self._psycopg.Error, self._psycopg.errors
         self._again = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
         self._prepare()
 
@@ -51,14 +50,8 @@ class PostgresStore(Store):
     def _broken(self, connection: Any) -> bool:
         return bool(connection.closed)
 
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        try:
-            yield
-        except self._again as error:
-            raise _AgainError(error) from None
-        except self._psycopg.Error as error:
-            raise StoreUnavailableError(error) from None
+    def _unavailable(self, error: Exception) -> StoreUnavailableError:
+        return _AgainError(error) if isinstance(error, self._again) else StoreUnavailableError(error)
 
     @contextmanager
     def transaction(self) -> Iterator[Run]:
@@ -90,14 +83,12 @@ class PostgresStore(Store):
         sql = f"INSERT INTO {table} SELECT * FROM unnest(?::bytea[]) ON CONFLICT DO NOTHING RETURNING id"
         return {bytes(enc) for (enc,) in run(sql, (list(encs),)).fetchall()}
 
-    def messages(self, place: Place) -> Iterator[bytes]:
-        """As the contract says."""
-        with self._failures():
-            connection = self._connection
-            with connection.transaction(), connection.cursor("reports", binary=True) as cursor:
-                cursor.execute(f"SELECT sealed FROM {table_of(place)}")
-                while rows := cursor.fetchmany(_ROWS):
-                    yield b"".join(sealed for (sealed,) in rows)
+    @contextmanager
+    def _reading(self, sql: str) -> Iterator[Any]:
+        connection = self._connection
+        with connection.transaction(), connection.cursor("reports", binary=True) as cursor:
+            cursor.execute(sql)
+            yield cursor
 
     @contextmanager
     def alone(self, place: Place) -> Iterator[bool]:

@@ -195,15 +195,8 @@ class Publication:
         analyst = mapping("analyst of the publication", given["analyst"], needed=["sealing"])["sealing"]
         plan = given["plan"] if isinstance(given["plan"], dict) else {}
         fewest = plan.get("minimum_batch") or plan.get("users")  # for fewer, its guarantee does not hold
-        least = {
-            "minimum": fewest if type(fewest) is int else 1,
-            "length": 1,
-            "serial": 0,
-            "starts": 0,
-            "grace": 0,
-            "expires": 1,
-            "dispose": 0,
-        }
+        least = dict.fromkeys(("serial", "starts", "grace", "dispose"), 0) | {"length": 1, "expires": 1}
+        least["minimum"] = fewest if type(fewest) is int else 1
         whole = {key: check.whole(f"{key} of the publication", given[key], low=low) for key, low in least.items()}
         for key in ("slots", "message_bytes", "reports_per_user"):
             check.whole(f"{key} of the publication", given["portable"][key], low=1)

@@ -99,11 +99,8 @@ class Service:
             status, kind, content = await handler(self, scope, receive) if handler else self._get(method, path)
         except GoneError:
             return
-        except RefusedError as error:
-            self.metrics["refused_total", error.reason] += 1
-            status, kind, content = error.status, JSON, sentence(str(error))
-        except StoreUnavailableError as error:
-            status, kind, content = 503, JSON, sentence(str(error))
+        except (RefusedError, StoreUnavailableError) as error:
+            status, kind, content = self._refused(error)
         except Exception as error:
             log("internal error", kind=type(error).__name__)
             status, kind, content = 500, JSON, sentence("the service failed; send the same report again later.")
@@ -117,6 +114,12 @@ class Service:
             headers.append((b"retry-after", b"%d" % answers.RETRY))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if method == "HEAD" else content})
+
+    def _refused(self, error: RefusedError | StoreUnavailableError) -> Answer:
+        """The answer that says why there is no other."""
+        if isinstance(error, RefusedError):
+            self.metrics["refused_total", error.reason] += 1
+        return error.status if isinstance(error, RefusedError) else 503, JSON, sentence(str(error))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -155,13 +158,10 @@ class Service:
             raise RefusedError(400, "sealed", str(error)) from None
         try:
             status, kind, content = await self._inner(inner, exchange.enc[:16])
-        except RefusedError as error:
-            if error.status == 409:
+        except (RefusedError, StoreUnavailableError) as error:
+            if isinstance(error, RefusedError) and error.status == 409:
                 raise  # whoever sends the same again gets no answer to read
-            self.metrics["refused_total", error.reason] += 1
-            status, kind, content = error.status, JSON, sentence(str(error))
-        except StoreUnavailableError as error:
-            status, kind, content = 503, JSON, sentence(str(error))
+            status, kind, content = self._refused(error)
         return 200, _SEALED, exchange.seal_answer(answers.padded(status, kind, content))
 
     async def _inner(self, raw: bytes, seen: bytes) -> Answer:

@@ -6,18 +6,18 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from .sealing import Report
-from .store import DISCARDED, RELEASED, Place, Run, Store, StoreUnavailableError, seen_of, table_of
+from .store import DISCARDED, RELEASED, Run, Store, StoreUnavailableError, seen_of, table_of
 
 #: Rows of one statement: between two of them this thread gets in the way of the one that answers.
 _AT_ONCE = 500
 #: Rows that are erased in one transaction, and seconds in between in which reports come in.
 _ERASED, _PAUSE = 100_000, 0.005
-#: Rows that are read at once, and kB of pages that a connection keeps in memory.
-_ROWS, _CACHE = 10_000, 32_768
+#: kB of pages that a connection keeps in memory.
+_CACHE = 32_768
 _SETTINGS = (
     "journal_mode = WAL",
     "synchronous = FULL",  # a commit that returned is on disk
@@ -32,6 +32,7 @@ class SqliteStore(Store):
     """Tables WITHOUT ROWID: rows lie in the order of their random ids, and no number tells which came first."""
 
     TABLE = PASSING = "WITHOUT ROWID"
+    ERRORS = sqlite3.Error
 
     def __init__(self, path: Path, owner: str = "") -> None:
         super().__init__(owner)
@@ -51,22 +52,18 @@ class SqliteStore(Store):
     @contextmanager
     def transaction(self) -> Iterator[Run]:
         """As the contract says."""
-        try:
-            with self._ended() as run:
-                yield run
-        except sqlite3.Error as error:
-            raise StoreUnavailableError(error) from None
+        with self._failures():
+            connection = self._connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection.execute
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:  # SQLite has rolled some back by itself
+                    connection.execute("ROLLBACK")
 
-    @contextmanager
-    def _ended(self) -> Iterator[Run]:
-        connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield connection.execute
-            connection.execute("COMMIT")
-        finally:
-            if connection.in_transaction:  # SQLite has rolled some back by itself
-                connection.execute("ROLLBACK")
+    def _reading(self, sql: str) -> AbstractContextManager[sqlite3.Cursor]:
+        return closing(self._connection.execute(sql))
 
     def _insert_reports(self, run: Run, table: str, reports: Sequence[Report]) -> int:
         parts = (reports[i : i + _AT_ONCE] for i in range(0, len(reports), _AT_ONCE))
@@ -75,15 +72,6 @@ class SqliteStore(Store):
     def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
         parts = (encs[i : i + _AT_ONCE] for i in range(0, len(encs), _AT_ONCE))
         return {e for part in parts for (e,) in run(_insert(table, len(part), "(?)") + " RETURNING id", part)}
-
-    def messages(self, place: Place) -> Iterator[bytes]:
-        """As the contract says."""
-        try:
-            cursor = self._connection.execute(f"SELECT sealed FROM {table_of(place)}")
-            while rows := cursor.fetchmany(_ROWS):
-                yield b"".join(sealed for (sealed,) in rows)
-        except sqlite3.Error as error:
-            raise StoreUnavailableError(error) from None
 
     def _drop(self, run: Run, table: str) -> None:
         """Later, in :meth:`tidy`: at once it would take as much memory, and as large a log, as there are reports."""
@@ -97,10 +85,8 @@ class SqliteStore(Store):
         for table in sorted(there.intersection([*map(table_of, ended), *map(seen_of, ended)])):
             while self._erase_some(table):
                 time.sleep(_PAUSE)
-        try:
+        with self._failures():
             return not self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        except sqlite3.Error as error:
-            raise StoreUnavailableError(error) from None
 
     def _erase_some(self, table: str) -> bool:
         with self.transaction() as run:

@@ -15,7 +15,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from ..errors import ShuffleDPError
@@ -25,6 +25,8 @@ OPEN, CLOSING, READY, RELEASED, DISCARDED = "open", "closing", "ready", "release
 #: What becomes of an entry: it is durable (now or since earlier), its request came twice, its period is over.
 STORED, REPLAYED, CLOSED = "stored", "replayed", "closed"
 MALFORMED, _CONTRIBUTORS = "malformed", "contributors"
+#: Rows that are read at once.
+_ROWS = 10_000
 Place = tuple[bytes, int]  # digest of the plan, and period
 Run = Callable[..., Any]
 
@@ -69,6 +71,8 @@ class Store(ABC):
     BYTES, SHARED, TABLE, PASSING = "BLOB", "", "", ""
     #: What makes others wait who make tables, to the end of a transaction.
     LOCK = ""
+    #: What the database raises.
+    ERRORS: type[Exception]
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
@@ -93,6 +97,17 @@ class Store(ABC):
     def _broken(self, connection: Any) -> bool:
         return False
 
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Whatever the database says is why the store cannot be used."""
+        try:
+            yield
+        except self.ERRORS as error:
+            raise self._unavailable(error) from None
+
+    def _unavailable(self, error: Exception) -> StoreUnavailableError:
+        return StoreUnavailableError(error)
+
     def shut(self) -> None:
         """Close what is open, once no thread uses it any more."""
         while self._connections:
@@ -111,8 +126,14 @@ class Store(ABC):
         """Insert those that are new, and name them."""
 
     @abstractmethod
+    def _reading(self, sql: str) -> AbstractContextManager[Any]:
+        """A cursor of what a query gives, which is not held in memory."""
+
     def messages(self, place: Place) -> Iterator[bytes]:
         """The sealed slots of all reports, in no order that means anything, many in a piece."""
+        with self._failures(), self._reading(f"SELECT sealed FROM {table_of(place)}") as cursor:
+            while rows := cursor.fetchmany(_ROWS):
+                yield b"".join(sealed for (sealed,) in rows)
 
     def alone(self, place: Place) -> AbstractContextManager[bool]:
         """Whether nobody else, on another machine, is releasing this period; for as long as the block runs."""

@@ -1,44 +1,53 @@
-"""Where the API answers: which line of work an address waits in; known to the server, which computes nothing itself."""
+"""Where the API answers, known to the server, which computes nothing itself: who waits in which line for what."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 #: The lines of work: answers while a slider moves, longer ones, rankings, programmes; a long one holds up no short one.
 Line = Literal["quick", "slow", "rank", "programme"]
 #: Processes of a line, started when they are needed; of the longer answers one may be long and not hold up another.
 PROCESSES: dict[Line, int] = {"quick": 1, "slow": 2, "rank": 1, "programme": 1}
-#: Address -> line.
-ANSWERS: dict[str, Line] = {
-    "/api/guarantee": "quick",
-    "/api/curves": "quick",
-    "/api/mechanisms": "quick",
-    "/api/tasks": "quick",
-    "/api/total": "slow",
-    "/api/compare": "slow",
-    "/api/dropouts": "slow",
-    "/api/compose": "slow",
-    "/api/mixed": "slow",
-    "/api/rank": "rank",
-    "/api/statement": "rank",
-    "/api/programme": "programme",
+
+
+class Address(NamedTuple):
+    """The line in which an address waits, the function that answers (work.py), and the type of what it gives."""
+
+    line: Line
+    function: str
+    kind: str = "application/json"
+
+
+_PAGE, _TABLE = "text/html; charset=utf-8", "text/csv; charset=utf-8"
+ANSWERS = {
+    "/api/guarantee": Address("quick", "answers.guarantee"),
+    "/api/curves": Address("quick", "work.some_points"),
+    "/api/mechanisms": Address("quick", "work.all_mechanisms"),
+    "/api/tasks": Address("quick", "work.all_tasks"),
+    "/api/total": Address("slow", "answers.total"),
+    "/api/compare": Address("slow", "answers.compare"),
+    "/api/dropouts": Address("slow", "answers.dropouts"),
+    "/api/compose": Address("slow", "answers.compose"),
+    "/api/mixed": Address("slow", "mixing.mixed"),
+    "/api/rank": Address("rank", "ranking.rank"),
+    "/api/statement": Address("rank", "ranking.statement"),
+    "/api/programme": Address("programme", "programmes.programme"),
 }
-#: Address of a file -> line and type.  Those of the ranking are made where it is known.
-FILES: dict[str, tuple[Line, str]] = {
-    "/api/download/plan.json": ("rank", "application/json"),
-    "/api/download/report.html": ("rank", "text/html; charset=utf-8"),
-    "/api/download/statement.html": ("rank", "text/html; charset=utf-8"),
-    "/api/download/certificate.json": ("slow", "application/json"),
-    "/api/download/curves.csv": ("slow", "text/csv; charset=utf-8"),
-    "/api/download/bounds.csv": ("slow", "text/csv; charset=utf-8"),
-    "/api/download/programme.yaml": ("programme", "application/yaml"),
-    "/api/download/plans.zip": ("programme", "application/zip"),
-    "/api/download/programme-statement.html": ("programme", "text/html; charset=utf-8"),
+#: Files to take away.  Those of the ranking are made where it is known.
+FILES = {
+    "/api/download/plan.json": Address("rank", "ranking.plan"),
+    "/api/download/report.html": Address("rank", "ranking.report", _PAGE),
+    "/api/download/statement.html": Address("rank", "ranking.statement_page", _PAGE),
+    "/api/download/certificate.json": Address("slow", "work.certificate"),
+    "/api/download/curves.csv": Address("slow", "work.curves", _TABLE),
+    "/api/download/bounds.csv": Address("slow", "work.bounds", _TABLE),
+    "/api/download/programme.yaml": Address("programme", "programmes.written", "application/yaml"),
+    "/api/download/plans.zip": Address("programme", "programmes.plans", "application/zip"),
+    "/api/download/programme-statement.html": Address("programme", "programmes.statement_page", _PAGE),
 }
+ADDRESSES = ANSWERS | FILES
 #: Longest path with its query; a programme is several questions.
-MOST_PATH = 2000
-_LINES = ANSWERS | {path: line for path, (line, _) in FILES.items()}
-_LONG = {path: 8000 for path, line in _LINES.items() if line == "programme"}
+MOST_PATH, _LONGER = 2000, 8000
 
 
 def most_characters(path: str) -> int:
@@ -47,4 +56,4 @@ def most_characters(path: str) -> int:
     >>> most_characters("/api/guarantee"), most_characters("/api/programme")
     (2000, 8000)
     """
-    return _LONG.get(path, MOST_PATH)
+    return _LONGER if path in ADDRESSES and ADDRESSES[path].line == "programme" else MOST_PATH

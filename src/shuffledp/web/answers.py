@@ -6,6 +6,7 @@ Numbers come twice: in full precision, and under ``shown`` as texts rounded to t
 from __future__ import annotations
 
 import math
+import shlex
 from typing import Any
 
 from .._support.json_ready import json_object
@@ -14,7 +15,8 @@ from ..accounting.amplification import amplify
 from ..accounting.comparison import compare as compare_bounds
 from ..accounting.guarantee import Guarantee
 from ..composing.accountant import Accountant
-from . import lines, words
+from ..mechanisms.base import plain
+from . import words
 from .questions import MOST_ROUNDS, Question
 
 #: Shares of missing users beside the one that was asked.
@@ -91,7 +93,7 @@ def guarantee(asked: Question) -> dict[str, Any]:
             "risk": words.risk(found),
             "total": in_all(found.epsilon, asked) if asked.rounds == 1 else None,
             "warnings": words.warnings(found),
-            "code": {"python": lines.python(asked), "shell": lines.shell(asked)},
+            "code": {"python": python_code(asked), "shell": shell_code(asked)},
         }
     )
 
@@ -156,3 +158,54 @@ def _bracket(account: Accountant, delta: float) -> dict[str, Any]:
         "lower": found.lower,
         "shown_lower": None if found.lower is None else round_down(found.lower),
     }
+
+
+# -- lines to copy ---------------------------------------------------------------------------------------------
+
+
+def python_code(asked: Question) -> str:
+    """A script that prints the guarantee, and the total of all rounds if there are several.
+
+    Examples
+    --------
+    >>> q = Question.read({"spec": "grr:eps0=2,d=64", "n": "1e6", "delta": "1e-8"})
+    >>> print(python_code(q))
+    import shuffledp as sdp
+    <BLANKLINE>
+    print(sdp.amplify("grr:eps0=2,d=64", n=1_000_000, delta=1e-08))
+    """
+    delta = f'"{asked.delta}"' if isinstance(asked.delta, str) else repr(asked.delta)
+    missing = f", dropouts={asked.dropouts!r}" if asked.dropouts else ""
+    lines = [
+        "import shuffledp as sdp",
+        "",
+        f'print(sdp.amplify("{asked.spec}", n={asked.n:_}, delta={delta}{missing}))',
+    ]
+    if asked.rounds > 1:
+        mechanism, n = asked.remaining()
+        why = f"  # {asked.n - n:,} may be missing" if n < asked.n else ""
+        lines += [
+            f'rounds = sdp.Accountant().compose("{mechanism.spec}", n={n:_}, count={asked.rounds}){why}',
+            f"print(rounds.guarantee(delta={asked.at!r}))",
+        ]
+    return "\n".join(lines)
+
+
+def shell_code(asked: Question) -> str:
+    """The same as commands.
+
+    Examples
+    --------
+    >>> print(shell_code(Question.read({"spec": "grr:eps0=2,d=64", "n": "1e6", "delta": "0.01/n", "dropouts": "0.05"})))
+    shuffledp amplify grr:eps0=2,d=64 --n 1000000 --delta 0.01/n --dropouts 0.05
+    """
+    delta = asked.delta if isinstance(asked.delta, str) else plain(asked.delta)
+    command = ["shuffledp", "amplify", asked.spec, "--n", str(asked.n), "--delta", delta]
+    if asked.dropouts:
+        command += ["--dropouts", repr(asked.dropouts)]
+    lines = [shlex.join(command)]
+    if asked.rounds > 1:
+        mechanism, n = asked.remaining()
+        command = ["shuffledp", "compose", "--round", f"{mechanism.spec},n={n},count={asked.rounds}"]
+        lines.append(shlex.join([*command, "--delta", plain(asked.at)]))
+    return "\n".join(lines)

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from .._support import validation as check
 from ..errors import ParameterError, ShuffleDPError
-from .addresses import ANSWERS, FILES, Line
+from .addresses import ADDRESSES, FILES, Address
 from .guard import Guard, refusal
 from .pool import BusyError, LongError, Pool
 
@@ -43,8 +43,7 @@ def create_app(pool: Pool, *, hosts: Iterable[str] = (), loopback: bool = True) 
     loopback : whether of addresses only those of this machine are taken
     """
     routes = [Route(path, _static(*what)) for path, what in _STATIC.items()]
-    routes += [Route(path, _answered(pool, path, line, "application/json")) for path, line in ANSWERS.items()]
-    routes += [Route(path, _answered(pool, path, *what)) for path, what in FILES.items()]
+    routes += [Route(path, _answered(pool, path, address)) for path, address in ADDRESSES.items()]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found, Exception: _failed})
     app.router.redirect_slashes = False
     return Guard(app, hosts=hosts, loopback=loopback)  # outside of everything: errors carry its headers too
@@ -60,14 +59,14 @@ def _static(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
     return page
 
 
-def _answered(pool: Pool, path: str, line: Line, kind: str) -> Callable[[Request], Awaitable[Response]]:
+def _answered(pool: Pool, path: str, address: Address) -> Callable[[Request], Awaitable[Response]]:
     """An answer or a file, or the sentence of the error that stands in the way of it."""
     name = path.rpartition("/")[2] if path in FILES else ""
 
     async def respond(request: Request) -> Response:
         start = time.monotonic()
         try:
-            content = await _unless_left(request, pool.answer(path, _query(request), line=line, keep=_complete))
+            content = await _unless_left(request, pool.answer(path, _query(request), line=address.line, keep=_complete))
         except ShuffleDPError as error:
             said = str(error)
             about = said.partition(" must ")[0]
@@ -81,7 +80,7 @@ def _answered(pool: Pool, path: str, line: Line, kind: str) -> Callable[[Request
         took = f"answer;dur={1e3 * (time.monotonic() - start):.1f}"
         file = {"content-disposition": f'attachment; filename="shuffledp-{name}"'}
         headers = {"cache-control": "no-store", **(file if name else {"server-timing": took})}
-        return Response(content, media_type=kind, headers=headers)
+        return Response(content, media_type=address.kind, headers=headers)
 
     return respond
 

@@ -66,14 +66,11 @@ def programme(given: Mapping[str, str]) -> dict[str, Any]:
     for entry, one in zip(found.rounds, verdict.rounds, strict=True):
         rounds.append(
             {
-                "name": entry.name,
-                "mechanism": entry.mechanism,
-                "weight": entry.weight,
-                "wanted": entry.wanted,
+                **{key: getattr(entry, key) for key in ("name", "mechanism", "weight", "wanted")},
                 "count": one.count,
                 "epsilon": entry.epsilon,
                 "local_epsilon": one.local_epsilon,
-                "predicted": [{**p._asdict(), "error": p.error} for p in entry.predicted],
+                "predicted": [p._asdict() for p in entry.predicted],
                 "assumed": entry.assumed,
                 "shown": {"epsilon": round_up(entry.epsilon), "local_epsilon": round_up(one.local_epsilon)},
             }

@@ -3,61 +3,83 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._support import validation as check
+from ..accounting.amplification import amplify
+from ..accounting.comparison import compare
 from ..errors import ParameterError
-from . import answers, downloads, programmes, ranking
+from . import answers, mixing, programmes, ranking
+from .addresses import ADDRESSES, ANSWERS
 from .catalog import mechanisms
 from .curves import POINTS, curve
-from .mixing import mixed
 from .questions import Question, whole
 
 #: A curve that takes longer than this is answered in parts.
 _CURVE_SECONDS = 0.05
-
-Answer = Callable[[Mapping[str, str]], Any]
-
-
-def _asked(name: str) -> Answer:
-    """The answer of this name to the question of a request."""
-    return lambda given: getattr(answers, name)(Question.read(given))
+_HOMES = {"answers": answers, "mixing": mixing, "programmes": programmes, "ranking": ranking}
 
 
-def _curves(given: Mapping[str, str]) -> Any:
+def some_points(given: Mapping[str, str]) -> dict[str, Any]:
+    """As much of a curve as there is time for."""
     asked = Question.read(given, more=("over", "points"))
     over = check.one_of("over", given.get("over", "n"), ("n", "noise"))
     points = whole("points", given.get("points", "17"), low=POINTS[0], high=POINTS[-1])
     return curve(asked, over=over, points=points, seconds=_CURVE_SECONDS)
 
 
-def _listed(content: Callable[[], Any]) -> Answer:
+def all_mechanisms(given: Mapping[str, str]) -> dict[str, Any]:
+    """The mechanisms that the page offers."""
+    return _listed(mechanisms, given)
+
+
+def all_tasks(given: Mapping[str, str]) -> dict[str, Any]:
+    """The tasks that can be ranked."""
+    return _listed(ranking.tasks, given)
+
+
+def _listed(content: Callable[[], dict[str, Any]], given: Mapping[str, str]) -> dict[str, Any]:
     """A list, which takes no question."""
-
-    def answer(given: Mapping[str, str]) -> Any:
-        for name in given:
-            raise ParameterError(f"a list takes no parameter, got {check.shown(name)}; leave it out.")
-        return content()
-
-    return answer
+    for name in given:
+        raise ParameterError(f"a list takes no parameter, got {check.shown(name)}; leave it out.")
+    return content()
 
 
-#: Address -> the answer.
-ANSWERS: dict[str, Answer] = {
-    "/api/guarantee": _asked("guarantee"),
-    "/api/curves": _curves,
-    "/api/mechanisms": _listed(mechanisms),
-    "/api/tasks": _listed(ranking.tasks),
-    "/api/total": _asked("total"),
-    "/api/compare": _asked("compare"),
-    "/api/dropouts": _asked("dropouts"),
-    "/api/compose": _asked("compose"),
-    "/api/mixed": mixed,
-    "/api/rank": ranking.rank,
-    "/api/statement": ranking.statement,
-    "/api/programme": programmes.programme,
-}
+def certificate(given: Mapping[str, str]) -> str:
+    """A proof of one round that ``shuffledp certify --verify`` checks again."""
+    asked = Question.read(given)
+    mechanism, n = asked.remaining()
+    found = amplify(mechanism, n=n, delta=asked.at, certify=True).certificate
+    if found is None:
+        raise ParameterError("no certificate was made; try another delta.")
+    return found.to_json()
+
+
+def curves(given: Mapping[str, str]) -> str:
+    """Both curves as one table: what is varied, its value, eps and the lower bound."""
+    asked = Question.read(given)
+    lines = ["variable,value,epsilon,lower"]
+    for over in ("n", "noise"):
+        found = curve(asked, over=over, points=POINTS[1])
+        for row in zip(found["x"], found["epsilon"], found["lower"], strict=True):
+            lines.append(",".join([found["over"], *("" if x is None else repr(x).strip("'") for x in row)]))
+    return "\n".join(lines) + "\n"
+
+
+def bounds(given: Mapping[str, str]) -> str:
+    """Every bound, as ``shuffledp compare`` writes it."""
+    asked = Question.read(given)
+    mechanism, n = asked.remaining()
+    return compare(mechanism, n=n, delta=asked.at).to_csv()
+
+
+def function_of(path: str) -> Callable[[Mapping[str, str]], Any]:
+    """What answers at an address; those of answers.py are asked a question."""
+    home, _, name = ADDRESSES[path].function.partition(".")
+    function: Callable[[Any], Any] = getattr(_HOMES.get(home, sys.modules[__name__]), name)
+    return (lambda given: function(Question.read(given))) if home == "answers" else function
 
 
 def computed(path: str, given: Mapping[str, str]) -> bytes:
@@ -68,7 +90,7 @@ def computed(path: str, given: Mapping[str, str]) -> bytes:
     >>> computed("/api/guarantee", {"spec": "general:eps0=1", "n": "1e6", "delta": "1e-8"})[:24]
     b'{"spec":"general:eps0=1"'
     """
-    if path not in ANSWERS:
-        made = downloads.FILES[path.removeprefix("/api/download/")](given)
-        return made if isinstance(made, bytes) else made.encode("utf-8")
-    return json.dumps(ANSWERS[path](given), allow_nan=False, separators=(",", ":")).encode("ascii")
+    made = function_of(path)(given)
+    if path in ANSWERS:
+        return json.dumps(made, allow_nan=False, separators=(",", ":")).encode("ascii")
+    return made if isinstance(made, bytes) else str(made).encode("utf-8")
