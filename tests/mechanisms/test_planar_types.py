@@ -16,7 +16,7 @@ from shuffledp.mechanisms.metric.planar_laplace import planar_variation
 from shuffledp.mechanisms.metric.planar_laws import Detail, among, cells, least_mass, logs_of_v, range_of_v, victim
 from shuffledp.mechanisms.metric.planar_types import NearPlaces, _members, _scale, distances, mesh
 from shuffledp.numerics.family import PairSet
-from shuffledp.numerics.pair import ShuffledPair, both_directions
+from shuffledp.numerics.pair import both_directions
 from shuffledp.numerics.swap.family import SwapSet
 from shuffledp.numerics.swap.pair import SwapPair, TypeTable
 
@@ -162,17 +162,14 @@ def test_a_law_holds_the_mean_of_laws_around_it(tries: int) -> None:
 
 
 def listed(apart: float, wide: float, users: float) -> SwapSet:
-    """The laws as types of a victim pair, so that they are used among few users too.
-
-    What a shift of eps took from P1 is put on a symbol that nobody else sends: it adds nothing to the positive part.
-    """
-    (member,) = _members(apart, wide, 2.0**-28, users, 1.0)._members
-    assert member.more is not None
-    table: TypeTable = member.more()
-    types = list(member.types)
-    for p0, p1, t in zip(table.P0, table.P1, table.t, strict=True):
-        types.append(ShuffledPair(P0=[*p0, 0.0], P1=[*p1, max(1.0 - float(p1.sum()), 0.0)], t=[*t, 0.0]))
-    return SwapSet([SwapPair(tuple(types), member.common_mass, slack=member.slack)])
+    """The laws as types of victim pairs, so that they are used among few users too."""
+    out = []
+    for member in _members(apart, wide, 2.0**-28, users, 1.0)._members:
+        assert member.more is not None
+        table: TypeTable = member.more()
+        types = (*member.types, *map(table.pair, range(len(table))))
+        out.append(SwapPair(types, member.common_mass, slack=member.slack))
+    return SwapSet(out)
 
 
 def merged(places: list[tuple[float, float]], lines: list[tuple[float, float, float]]) -> np.ndarray:

@@ -33,7 +33,7 @@ from ...numerics.swap.pair import SwapPair, TypeTable
 from .planar_laws import Cells, Detail, among, cells, logs_of_v, victim
 
 #: By how much the logarithm of a mean may exceed that of the worst pair and type: the first that makes few types.
-_ROOMS, _MOST_TYPES = (0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.13, 0.2, 0.3, 0.4), 800
+_ROOMS, _MOST_TYPES = (0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.13, 0.2, 0.3, 0.4), 1_000
 #: The largest domain: beyond, an answer takes too long.
 _WIDEST = 6.0
 #: Steps of the distance at most.
@@ -49,7 +49,7 @@ _LOOKS = 33
 _TRIES = 8
 #: Cells for a first look, and for types by the room that they have left.
 _ROUGH, _FINE = Detail(12, 1, 0.3, 0.3), Detail(20, 2, 0.1, 0.15)
-_DETAILS = ((-math.inf, _FINE), (0.03, Detail(16, 2, 0.15, 0.2)), (0.2, _ROUGH), (math.inf, _ROUGH))
+_DETAILS = ((-math.inf, _FINE), (0.06, Detail(16, 2, 0.15, 0.2)), (0.3, _ROUGH), (math.inf, _ROUGH))
 #: eps and the abscissa c for a delta of about 1e-6, in deviations of the sum.
 _EPS, _ABSCISSA = 3.7, 4.2
 
@@ -102,7 +102,7 @@ class NearPlaces(SwapSet):
 
     @classmethod
     def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
-        """One row for all distances."""
+        """One row per distance."""
         users = [10.0 ** (0.5 * round(2.0 * math.log10(x * f._chance))) for f, x in zip(families, n, strict=True)]
         sets = [_members(*f._of, about, f._chance) for f, about in zip(families, users, strict=True)]
         return SwapSet.rows(sets, n, max(tol, _DITHERED), side)
@@ -118,19 +118,16 @@ class NearPlaces(SwapSet):
 
 @lru_cache(maxsize=16)
 def _members(apart: float, wide: float, slack: float, users: float, chance: float) -> SwapSet:
-    """All pairs as one: the bound of each holds on every line, so on one line the worst type of all pairs counts.
-
-    A message by itself reveals most if the pair is ``apart`` (Lemma 19).
-    """
-    worst, common = _scale(apart, wide, users), math.exp(-0.5 * wide) * (1.0 - slack)
+    worst, common, found = _scale(apart, wide, users), math.exp(-0.5 * wide) * (1.0 - slack), []
     for room in _ROOMS:
         scale = worst._replace(most=worst.most + room)
         listed = distances(scale, apart, wide)
         if len(listed) * len(mesh(scale, listed[len(listed) // 2], wide)) <= _MOST_TYPES:
             break
-    alone = ShuffledPair(*victim(cells(0.5 * apart, wide, _FINE)))
-    more = partial(_table, scale, listed, wide, 1.0 - slack)
-    return SwapSet([SwapPair((alone,), common, more=more, slack=slack).thinned(chance)])
+    for near in listed:
+        alone, more = victim(cells(0.5 * near.apart, wide, _FINE)), partial(_table, scale, near, wide, 1.0 - slack)
+        found.append(SwapPair((ShuffledPair(*alone),), common, more=more, slack=near.shift + slack))
+    return SwapSet([member.thinned(chance) for member in found])
 
 
 def _scale(apart: float, wide: float, users: float) -> Scale:
@@ -172,22 +169,16 @@ def distances(scale: Scale, apart: float, wide: float) -> list[Near]:
     return [Near(high, low, shift) for (high, low), shift in zip(pairwise(steps), shifts, strict=True)]
 
 
-def _table(scale: Scale, listed: list[Near], wide: float, factor: float) -> TypeTable:
-    """The laws of all pairs among users at all points of their meshes."""
+def _table(scale: Scale, near: Near, wide: float, factor: float) -> TypeTable:
+    """The laws among users at all points of the mesh, in cells as fine as their room calls for."""
     slots = list[tuple[FloatArray, ...]]()
-    for near in listed:
-        places, share, room = map(np.array, zip(*mesh(scale, near, wide), strict=True))
-        left = room + np.log(share)
-        for (least, detail), (most, _) in pairwise(_DETAILS):
-            if (some := (least < left) & (left <= most)).any():
-                p0, p1, t = among(cells(0.5 * near.apart, wide, detail), places[some], detail.level)
-                slots += zip(p0, lowered(p1, near.shift), factor * share[some, None] * t, strict=True)
+    places, share, room = map(np.array, zip(*mesh(scale, near, wide), strict=True))
+    left = room + np.log(share)
+    for (least, detail), (most, _) in pairwise(_DETAILS):
+        if (some := (least < left) & (left <= most)).any():
+            p0, p1, t = among(cells(0.5 * near.apart, wide, detail), places[some], detail.level)
+            slots += zip(p0, p1, factor * share[some, None] * t, strict=True)
     return TypeTable(*(pad(column) for column in zip(*slots, strict=True)))
-
-
-def lowered(p1: FloatArray, shift: float) -> FloatArray:
-    """P1 of a pair that stands for nearby ones if eps is shifted: P0 - E e^-shift P1 counts (Lemma 19)."""
-    return math.exp(-shift) * p1
 
 
 #: A point, seen from the middle of the pair; with what probability users there are present; its room.
