@@ -19,6 +19,7 @@ R is never divided by its sum: the masses add up to less than 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -190,48 +191,38 @@ def range_of_v(of: Cells, places: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def among(of: Cells, places: FloatArray, level: float) -> Slot:
     """The laws of a slot among others who hold each place: P0, P1 and a part of R, on few values of (P0/R, P1/R)."""
+    far = np.hypot(places[:, 0] - of.half, places[:, 1]) + 2.0 * _ROUNDING
+    depth = _depths(float(far.max()), level)
     parts = chunks(np.full(len(places), 4.0 * of.least.size), _AT_ONCE)
-    depth = _depths(float(_farthest(of, places).max()), level)
-    total = np.concatenate([_masses(of, places[part], depth) for part in parts])
-    v = np.exp(_farthest(of, places)[:, None] - depth)[:, None, :]
-    p1 = total * v
-    laws = [law.reshape(len(places), -1) for law in (p1 * np.exp(of.g)[:, None], p1, total)]
-    live = laws[2].any(axis=0)
-    return laws[0][:, live], laws[1][:, live], laws[2][:, live]
+    t = np.concatenate([_masses(of, places[part], far[part, None, None, None], depth) for part in parts])
+    p1, live = t * np.exp(far[:, None, None] - depth), t.any(axis=0)
+    return (p1 * np.exp(of.g)[:, None])[:, live], p1[:, live], t[:, live]
 
 
-def _masses(of: Cells, places: FloatArray, depth: FloatArray) -> FloatArray:
-    """The part of R by place, value of g and value of log v, which is ``depth`` below its largest one."""
-    size = len(places), of.g.size, depth.size
-    total, far = np.zeros(math.prod(size)), _farthest(of, places)[:, None, None]
-    top, fall = np.exp(far), np.exp(-depth)
-    lower = -np.diff(fall)
+def _masses(of: Cells, places: FloatArray, far: FloatArray, depth: FloatArray) -> FloatArray:
+    """The part of R by place, value of g and value of log v, which is ``depth`` below ``far``."""
+    size, fall = (len(places), of.g.size, depth.size), np.exp(-depth)
+    total, step = np.zeros(math.prod(size)), -np.diff(fall)
     start = (np.arange(len(places))[:, None, None, None] * of.g.size + [[[0]], [[1]]] + of.turn[:, None]) * depth.size
     for mirror in (1.0, -1.0):
         here = places * [1.0, mirror]
-        ends = range_of_v(of, here)
+        ends = [end[:, None] for end in range_of_v(of, here)]  # the same for both parts of a cell
         below, above = np.exp(ends[0]), np.exp(ends[1])
-        t, apart = least_mass(of.mass, logs_of_v(of, here), ends), (above - below)[:, None]
-        up = np.maximum(of.mass - t * below[:, None], 0.0) / apart
-        down = np.maximum(t * above[:, None] - of.mass, 0.0) / apart
+        t = least_mass(of.mass, logs_of_v(of, here), ends)
+        up = np.maximum(of.mass - t * below, 0.0) / (above - below)
+        down = np.maximum(t * above - of.mass, 0.0) / (above - below)
         for end, value, part in ((ends[0], below, down), (ends[1], above, up)):
             at = np.clip(np.searchsorted(depth, far - end) - 1, 0, depth.size - 2)
-            share = np.clip((fall.take(at) - value / top) / lower.take(at), 0.0, 1.0)[:, None]
-            symbol = (start + at[:, None]).ravel()
+            share = np.clip((fall.take(at) - value * np.exp(-far)) / step.take(at), 0.0, 1.0)
+            symbol = (start + at).ravel()
             total += np.bincount(symbol, (part * (1.0 - share)).ravel(), total.size)
             total += np.bincount(symbol + 1, (part * share).ravel(), total.size)
     return total.reshape(size)
 
 
-def least_mass(mass: FloatArray, log_v: FloatArray, ends: tuple[FloatArray, FloatArray]) -> FloatArray:
+def least_mass(mass: FloatArray, log_v: FloatArray, ends: Sequence[FloatArray]) -> FloatArray:
     """At most the integral of R over a part of a cell, given that of P1, the mean of log v and the range of log v."""
-    low, high = (end[..., None, :, :] for end in ends)
-    return np.asarray(mass * np.exp(-np.clip(log_v + _LIFT, low, high)))
-
-
-def _farthest(of: Cells, places: FloatArray) -> FloatArray:
-    """Above all log v of every place."""
-    return np.asarray(np.hypot(places[:, 0] - of.half, places[:, 1]) + 2.0 * _ROUNDING)
+    return np.asarray(mass * np.exp(-np.clip(log_v + _LIFT, *ends)))
 
 
 def _depths(far: float, level: float) -> FloatArray:

@@ -43,10 +43,9 @@ _MOST_STEPS = 48
 _STEP, _DEEP, _LONG, _SLOPE = 0.5, 0.65, 0.65, 0.4
 #: The accuracy of eps for which the sums are dithered: much finer than the cells.
 _DITHERED = 4e-4
-#: Angles at which the rim is looked at.
-_LOOKS = 33
-#: How often a cell that is too wide is made less deep.
-_TRIES = 8
+#: Angles at which the rim is looked at, and by how much tangents that meet differ at least; how often a cell that is
+#: too wide is made less deep.
+_LOOKS, _LEAST_TURN, _TRIES = 33, 1e-3, 8
 #: Cells for a first look, and for types by the room that they have left.
 _ROUGH, _FINE = Detail(12, 1, 0.3, 0.3), Detail(20, 2, 0.1, 0.15)
 _DETAILS = ((-math.inf, _FINE), (0.06, Detail(16, 2, 0.15, 0.2)), (0.3, _ROUGH), (math.inf, _ROUGH))
@@ -71,10 +70,6 @@ class Scale(NamedTuple):
         x = self.c * rise * v
         excess = 0.5 * x * x * np.exp(x / 3.0) * (1.0 + x * x / 36.0)  # about e^x - 1 - x, without cancellation
         return np.asarray(self.most - np.log((of.mass / v * excess).sum(axis=(0, 2, 3, 4))))
-
-    def shifted(self, shift: float) -> Scale:
-        """What is allowed if eps is shifted, which adds about c ``shift`` to the mean."""
-        return self._replace(most=self.most + math.log(max(1.0 - self.c * shift * math.exp(-self.most), 0.5)))
 
 
 class Near(NamedTuple):
@@ -187,7 +182,8 @@ Type = tuple[tuple[float, float], float, float]
 
 def mesh(scale: Scale, near: Near, wide: float) -> list[Type]:
     """Points whose cells cover F(low) above the axis, each with the smallest e^(-D^2/8) of the cells that it is of."""
-    scale = scale.shifted(near.shift)
+    taken = scale.c * near.shift * math.exp(-scale.most)  # a shift of eps adds c times as much to the mean
+    scale = scale._replace(most=scale.most + math.log(max(1.0 - taken, 0.5)))
     rough, found = cells(0.5 * near.apart, wide, _ROUGH), list[Type]()
     shift = np.array([0.5 * near.apart, 0.0])
     middle = np.array([0.5 * near.low, 0.0]) - shift
@@ -218,24 +214,21 @@ def rim(low: float, wide: float, allowed: Callable[[FloatArray], FloatArray]) ->
     tip = np.array([0.5 * low, 0.5 * math.sqrt(max(wide * wide - low * low, 0.0))])
     turn = math.atan2(tip[1], tip[0])
 
-    def touched(u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The points that tangents with these normals touch, and the radius there."""
-        at_tip = (turn < u) & (u < math.pi - turn)
-        center = np.where(at_tip[:, None], tip, np.column_stack([np.where(u <= turn, 0.0, low), 0.0 * u]))
+    def touched(u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Normals, the points that their tangents touch, and the radius there."""
+        at_tip, normal = (turn < u) & (u < math.pi - turn), np.array([np.cos(u), np.sin(u)])
         radius = np.where(at_tip, 0.5 * wide, wide)
-        return center + radius[:, None] * np.column_stack([np.cos(u), np.sin(u)]), radius
+        center = np.where(at_tip, tip[:, None], [np.where(u <= turn, 0.0, low), 0.0 * u])
+        return normal.T, (center + radius * normal).T, radius
 
-    looks = np.linspace(0.0, math.pi, _LOOKS)
-    points, radius = touched(looks)
+    looks, angles = np.linspace(0.0, math.pi, _LOOKS), [0.0]
+    _, points, radius = touched(looks)
     longest = np.minimum(_LONG * allowed(points) / radius, math.pi / 6.0)
-    angles = [0.0]
     while angles[-1] < math.pi:
         step = float(np.interp(angles[-1], looks, longest))
-        step = min(step, float(np.interp(angles[-1] + step, looks, longest)))  # as long as both ends allow
-        angles.append(min(angles[-1] + step, math.pi))
-    u = np.array(angles)
-    points, _ = touched(u)
-    normals = np.column_stack([np.cos(u), np.sin(u)])
+        after = angles[-1] + min(step, float(np.interp(angles[-1] + step, looks, longest)))  # as both ends allow
+        angles.append(after if after < math.pi - _LEAST_TURN else math.pi)
+    normals, points, _ = touched(np.array(angles))
     at = (normals * points).sum(axis=1, keepdims=True)
     corners = np.linalg.solve(*(np.stack([lines[:-1], lines[1:]], axis=1) for lines in (normals, at)))
     return np.vstack([points[:1], corners[..., 0], points[-1:]])
@@ -270,10 +263,9 @@ def _inside(ring: FloatArray, allowed: FloatArray, middle: FloatArray) -> tuple[
 def _kept(ring: FloatArray, inner: FloatArray, allowed: FloatArray, split: set[int]) -> list[int]:
     """The ends of cells that are as long as allowed, and all of ``split``."""
     kept = [0]
-    lines = ring.tolist(), inner.tolist()
     for i in range(1, len(ring) - 1):
         start = kept[-1]
-        longest = max(math.dist(points[start], points[i + 1]) for points in lines)
+        longest = max(math.dist(points[start], points[i + 1]) for points in (ring, inner))
         if i in split or longest > _LONG * allowed[start : i + 2].min():
             kept.append(i)
     return [*kept, len(ring) - 1]
