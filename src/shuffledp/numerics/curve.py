@@ -42,6 +42,8 @@ class Curve(ABC):
     spread: FloatArray
     #: How many rows of one question may be evaluated; the others count with their cheap bounds.
     most_evaluated: int = 10**9
+    #: Whether rows take so long that only the likeliest of a question is solved before the others are compared with it.
+    heavy: bool = False
 
     @abstractmethod
     def take(self, rows: IntArray) -> Self:

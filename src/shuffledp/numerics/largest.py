@@ -32,7 +32,8 @@ def largest_epsilons(
     if not upper:  # any subset of the members gives a lower bound
         left = likely | (n[owner] < tuning.MANY_USERS)
     # solving a few likely members together is faster than comparing them
-    chosen = np.flatnonzero(likely) if owner.size <= tuning.AT_ONCE else _leaders(owner, score, 1)
+    together = owner.size <= tuning.AT_ONCE and not curve.heavy
+    chosen = np.flatnonzero(likely) if together else _leaders(owner, score, 1)
     least = np.zeros(chosen.size)
     while chosen.size:
         mine = owner[chosen]

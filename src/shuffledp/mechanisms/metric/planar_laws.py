@@ -19,25 +19,29 @@ R is never divided by its sum: the masses add up to less than 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from ...numerics.pair import FloatArray, IntArray
+from ...numerics.rows import chunks
 
 #: Nodes of a quadrature over one cell in m or a.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 #: The exponent h cosh m changes by at most this much in a quadrature, and m by this much.
 _FALL, _WIDE = 3.0, 0.25
-#: Beyond this many units all reports of an angle are one cell; what lies further out is e^-60 of that cell.
-_FAR, _LAST = 40.0, 100.0
+#: Beyond this many units all reports of an angle are one cell; what lies further out is e^-70 of that cell.
+_FAR, _LAST = 16.0, 100.0
 #: More than any derivative, and less than any distance that counts.
 _STEEP, _TINY = 1e100, 1e-100
 #: Every interval of log v is made wider by this much at both ends, and a mean of log v is raised by less.
 _ROUNDING, _LIFT = 1e-5, 1e-9
+#: Steps of log v grow by this ratio where v is small; and the numbers that are worked on at once.
+_GROWTH, _AT_ONCE = 1.3, 50_000
 
-#: P0, P1 and t of the symbols of a slot.
+#: P0, P1 and t of the symbols of a slot, or of several.
 Slot = tuple[FloatArray, FloatArray, FloatArray]
 
 
@@ -155,23 +159,23 @@ def victim(of: Cells) -> Slot:
     return p1 * np.exp(of.g), p1, p1
 
 
-def logs_of_v(of: Cells, place: tuple[float, float]) -> FloatArray:
-    """Mean of log v by part of a cell, rounded up."""
-    x, y = place
+def logs_of_v(of: Cells, places: FloatArray) -> FloatArray:
+    """Mean of log v by place and part of a cell, rounded up."""
+    x, y = (places[..., k, None, None, None] for k in (0, 1))
     square = of.square - 2.0 * (x * of.x + y * of.y) + (x * x + y * y)
     return np.asarray(np.sqrt(np.maximum(square, 0.0)) - of.near)
 
 
-def range_of_v(of: Cells, place: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
-    """Below and above log v = |y-r| - |y-x1| in every cell.
+def range_of_v(of: Cells, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Below and above log v = |y-r| - |y-x1|, by place and cell.
 
     Its gradient is the difference of the unit vectors from r and x1, of length q <= 2 |r - x1|/(|y-r| + |y-x1|).  Along
     a the derivative is at most q times that of y; along m at most q/2 of that, and q h |sin a| more.  Or it is that in
     the middle, and a distance to r is convex, with curvature at most 1/distance.
     """
-    x, y = of.middle[0] - place[0], of.middle[1] - place[1]
-    away = math.hypot(place[0] - of.half, place[1])
-    distance, (wide_a, wide_m) = np.maximum(np.hypot(x, y), _TINY), of.sides
+    at_x, at_y = (places[..., k, None, None] for k in (0, 1))
+    x, y, away = of.middle[0] - at_x, of.middle[1] - at_y, np.hypot(at_x - of.half, at_y)
+    distance, (wide_a, wide_m) = np.maximum(np.sqrt(x * x + y * y), _TINY), of.sides
     reach = 0.5 * of.longest * np.hypot(wide_a, wide_m)
     nearest = np.maximum(distance - reach, _TINY)
     q = 2.0 * np.minimum(away / (nearest + of.least), 1.0)
@@ -185,39 +189,46 @@ def range_of_v(of: Cells, place: tuple[float, float]) -> tuple[FloatArray, Float
     return np.maximum(at - off, -away) - _ROUNDING, np.minimum(at + off, away) + _ROUNDING
 
 
-def among(of: Cells, place: tuple[float, float], level: float) -> Slot:
-    """The law of a slot among others who hold ``place``: P0, P1 and a part of R, on few values of (P0/R, P1/R)."""
-    log_v = _grid(math.hypot(place[0] - of.half, place[1]) + 2.0 * _ROUNDING, level)
-    v = np.exp(log_v)
-    total = np.zeros(of.g.size * v.size)
+def among(of: Cells, places: FloatArray, level: float) -> Slot:
+    """The laws of a slot among others who hold each place: P0, P1 and a part of R, on few values of (P0/R, P1/R)."""
+    far = np.hypot(places[:, 0] - of.half, places[:, 1]) + 2.0 * _ROUNDING
+    depth = _depths(float(far.max()), level)
+    parts = chunks(np.full(len(places), 4.0 * of.least.size), _AT_ONCE)
+    t = np.concatenate([_masses(of, places[part], far[part, None, None, None], depth) for part in parts])
+    p1, live = t * np.exp(far[:, None, None] - depth), t.any(axis=0)
+    return (p1 * np.exp(of.g)[:, None])[:, live], p1[:, live], t[:, live]
+
+
+def _masses(of: Cells, places: FloatArray, far: FloatArray, depth: FloatArray) -> FloatArray:
+    """The part of R by place, value of g and value of log v, which is ``depth`` below ``far``."""
+    size, fall = (len(places), of.g.size, depth.size), np.exp(-depth)
+    total, step = np.zeros(math.prod(size)), -np.diff(fall)
+    start = (np.arange(len(places))[:, None, None, None] * of.g.size + [[[0]], [[1]]] + of.turn[:, None]) * depth.size
     for mirror in (1.0, -1.0):
-        here = place[0], mirror * place[1]
-        ends = range_of_v(of, here)
+        here = places * [1.0, mirror]
+        ends = [end[:, None] for end in range_of_v(of, here)]  # the same for both parts of a cell
         below, above = np.exp(ends[0]), np.exp(ends[1])
         t = least_mass(of.mass, logs_of_v(of, here), ends)
         up = np.maximum(of.mass - t * below, 0.0) / (above - below)
         down = np.maximum(t * above - of.mass, 0.0) / (above - below)
-        for value, part in ((below, down), (above, up)):
-            at = np.clip(np.searchsorted(v, value) - 1, 0, v.size - 2)
-            share = np.clip((value - v[at]) / (v[at + 1] - v[at]), 0.0, 1.0)
-            for end in (0, 1):
-                symbol = (of.turn + end)[:, None] * v.size + at
-                total += np.bincount(symbol.ravel(), (part[end] * (1.0 - share)).ravel(), total.size)
-                total += np.bincount(symbol.ravel() + 1, (part[end] * share).ravel(), total.size)
-    live = total > 0.0
-    p1 = (total.reshape(-1, v.size) * v).ravel()[live]
-    return p1 * np.exp(np.repeat(of.g, v.size)[live]), p1, total[live]
+        for end, value, part in ((ends[0], below, down), (ends[1], above, up)):
+            at = np.clip(np.searchsorted(depth, far - end) - 1, 0, depth.size - 2)
+            share = np.clip((fall.take(at) - value * np.exp(-far)) / step.take(at), 0.0, 1.0)
+            symbol = (start + at).ravel()
+            total += np.bincount(symbol, (part * (1.0 - share)).ravel(), total.size)
+            total += np.bincount(symbol + 1, (part * share).ravel(), total.size)
+    return total.reshape(size)
 
 
-def least_mass(mass: FloatArray, log_v: FloatArray, ends: tuple[FloatArray, FloatArray]) -> FloatArray:
+def least_mass(mass: FloatArray, log_v: FloatArray, ends: Sequence[FloatArray]) -> FloatArray:
     """At most the integral of R over a part of a cell, given that of P1, the mean of log v and the range of log v."""
     return np.asarray(mass * np.exp(-np.clip(log_v + _LIFT, *ends)))
 
 
-def _grid(far: float, level: float) -> FloatArray:
-    """Values of log v from -far to far: fine where v is large, as these decide the spread of X."""
-    found, step = [far], level
-    while found[-1] > -far:
-        step *= 1.25 if found[-1] < 0.4 * far else 1.0
-        found.append(max(found[-1] - step, -far))
-    return np.array(found[::-1])
+def _depths(far: float, level: float) -> FloatArray:
+    """How far values of log v are below the largest one, ``far``: fine there, as large v decide the spread of X."""
+    found, step = [0.0], level
+    while found[-1] < 2.0 * far:
+        step *= _GROWTH if found[-1] > 0.6 * far else 1.0
+        found.append(min(found[-1] + step, 2.0 * far))
+    return np.array(found)

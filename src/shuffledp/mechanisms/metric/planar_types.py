@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -33,18 +33,22 @@ from ...numerics.swap.pair import SwapPair, TypeTable
 from .planar_laws import Cells, Detail, among, cells, logs_of_v, victim
 
 #: By how much the logarithm of a mean may exceed that of the worst pair and type: the first that makes few types.
-_ROOMS, _MOST_TYPES = (0.02, 0.03, 0.045, 0.065, 0.09, 0.13, 0.2, 0.3, 0.4), 800
+_ROOMS, _MOST_TYPES = (0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.13, 0.2, 0.3, 0.4), 1_000
 #: The largest domain: beyond, an answer takes too long.
 _WIDEST = 6.0
 #: Steps of the distance at most.
 _MOST_STEPS = 48
 #: What the next distance takes of the room; depth and length of a cell in units of the largest one, and by how much the
 #: depth may change from point to point.
-_STEP, _DEEP, _LONG, _SLOPE = 0.4, 0.55, 0.75, 0.4
-#: How often a cell that is too wide is made less deep.
-_TRIES = 8
-#: Cells for a first look, for types that are nearly the worst, and for those that have ``_AMPLE`` room.
-_ROUGH, _FINE, _COARSE, _AMPLE = Detail(12, 1, 0.3, 0.3), Detail(24, 2, 0.1, 0.15), Detail(16, 2, 0.15, 0.2), 0.06
+_STEP, _DEEP, _LONG, _SLOPE = 0.5, 0.65, 0.65, 0.4
+#: The accuracy of eps for which the sums are dithered: much finer than the cells.
+_DITHERED = 4e-4
+#: Angles at which the rim is looked at, and by how much tangents that meet differ at least; how often a cell that is
+#: too wide is made less deep.
+_LOOKS, _LEAST_TURN, _TRIES = 33, 1e-3, 8
+#: Cells for a first look, and for types by the room that they have left.
+_ROUGH, _FINE = Detail(12, 1, 0.3, 0.3), Detail(20, 2, 0.1, 0.15)
+_DETAILS = ((-math.inf, _FINE), (0.06, Detail(16, 2, 0.15, 0.2)), (0.3, _ROUGH), (math.inf, _ROUGH))
 #: eps and the abscissa c for a delta of about 1e-6, in deviations of the sum.
 _EPS, _ABSCISSA = 3.7, 4.2
 
@@ -56,17 +60,16 @@ class Scale(NamedTuple):
     eps: float
     most: float
 
-    def log_mean(self, of: Cells, place: FloatArray) -> float:
-        """log of the mean of e^(cX) - 1 - cX for users at ``place``, to some percent."""
-        log_v = np.array([logs_of_v(of, (float(place[0]), side * float(place[1]))) for side in (1.0, -1.0)])
-        rise = (np.expm1(of.g) - math.expm1(self.eps))[np.array([of.turn, of.turn + 1])][:, :, None]
-        x = self.c * np.exp(log_v) * rise
-        excess = np.where(np.abs(x) < 1e-3, x * x * (0.5 + x / 6.0), np.expm1(x) - x)
-        return math.log(float((of.mass * np.exp(-log_v) * excess).sum()))
-
     def room(self, of: Cells, places: FloatArray) -> FloatArray:
-        """How far below the largest allowed mean each place is, as a logarithm."""
-        return np.array([self.most - self.log_mean(of, place) for place in places])
+        """How far the mean of e^(cX) - 1 - cX for users at each place is below the largest allowed one: its logarithm.
+
+        To some percent: how fine the cells are rests on it, and nothing else.
+        """
+        v = np.exp([logs_of_v(of, places * [1.0, side]) for side in (1.0, -1.0)])
+        rise = (np.expm1(of.g) - math.expm1(self.eps))[np.array([of.turn, of.turn + 1])][:, :, None]
+        x = self.c * rise * v
+        excess = 0.5 * x * x * np.exp(x / 3.0) * (1.0 + x * x / 36.0)  # about e^x - 1 - x, without cancellation
+        return np.asarray(self.most - np.log((of.mass / v * excess).sum(axis=(0, 2, 3, 4))))
 
 
 class Near(NamedTuple):
@@ -97,7 +100,7 @@ class NearPlaces(SwapSet):
         """One row per distance."""
         users = [10.0 ** (0.5 * round(2.0 * math.log10(x * f._chance))) for f, x in zip(families, n, strict=True)]
         sets = [_members(*f._of, about, f._chance) for f, about in zip(families, users, strict=True)]
-        return SwapSet.rows(sets, n, tol, side)
+        return SwapSet.rows(sets, n, max(tol, _DITHERED), side)
 
     def members(self, most: int) -> None:
         """None: they depend on the number of users."""
@@ -127,7 +130,7 @@ def _scale(apart: float, wide: float, users: float) -> Scale:
     small = 1e-3 * math.exp(-wide) / -math.expm1(-apart)
 
     def largest(scale: Scale) -> float:
-        return max(float(-scale.room(*_at(t, t, wide)).min()) for t in apart * np.linspace(1.0, 0.2, 17))
+        return max(float(-scale.room(*_at(t, t, wide)).min()) for t in apart * np.linspace(1.0, 0.2, 9))
 
     deviation = math.sqrt(2.0 * math.exp(largest(Scale(small, 0.0, 0.0))) / users) / small
     found = Scale(min(_ABSCISSA / (deviation * users), 2e3 * small), min(_EPS * deviation, 0.5 * apart), 0.0)
@@ -162,15 +165,15 @@ def distances(scale: Scale, apart: float, wide: float) -> list[Near]:
 
 
 def _table(scale: Scale, near: Near, wide: float, factor: float) -> TypeTable:
-    """The laws among users at all points of the mesh."""
-    half = 0.5 * near.apart
-    fine, coarse = (cells(half, wide, detail) for detail in (_FINE, _COARSE))
-    slots = []
-    for (x, y), share, room in mesh(scale, near, wide):
-        ample = room + math.log(share) > _AMPLE
-        p0, p1, t = among(coarse, (x, y), _COARSE.level) if ample else among(fine, (x, y), _FINE.level)
-        slots.append((p0, p1, factor * share * t))
-    return TypeTable(*(pad(list(column)) for column in zip(*slots, strict=True)))
+    """The laws among users at all points of the mesh, in cells as fine as their room calls for."""
+    slots = list[tuple[FloatArray, ...]]()
+    places, share, room = map(np.array, zip(*mesh(scale, near, wide), strict=True))
+    left = room + np.log(share)
+    for (least, detail), (most, _) in pairwise(_DETAILS):
+        if (some := (least < left) & (left <= most)).any():
+            p0, p1, t = among(cells(0.5 * near.apart, wide, detail), places[some], detail.level)
+            slots += zip(p0, p1, factor * share[some, None] * t, strict=True)
+    return TypeTable(*(pad(column) for column in zip(*slots, strict=True)))
 
 
 #: A point, seen from the middle of the pair; with what probability users there are present; its room.
@@ -179,6 +182,8 @@ Type = tuple[tuple[float, float], float, float]
 
 def mesh(scale: Scale, near: Near, wide: float) -> list[Type]:
     """Points whose cells cover F(low) above the axis, each with the smallest e^(-D^2/8) of the cells that it is of."""
+    taken = scale.c * near.shift * math.exp(-scale.most)  # a shift of eps adds c times as much to the mean
+    scale = scale._replace(most=scale.most + math.log(max(1.0 - taken, 0.5)))
     rough, found = cells(0.5 * near.apart, wide, _ROUGH), list[Type]()
     shift = np.array([0.5 * near.apart, 0.0])
     middle = np.array([0.5 * near.low, 0.0]) - shift
@@ -209,24 +214,24 @@ def rim(low: float, wide: float, allowed: Callable[[FloatArray], FloatArray]) ->
     tip = np.array([0.5 * low, 0.5 * math.sqrt(max(wide * wide - low * low, 0.0))])
     turn = math.atan2(tip[1], tip[0])
 
-    def touched(u: float) -> tuple[FloatArray, FloatArray, float]:
-        normal = np.array([math.cos(u), math.sin(u)])
-        if turn < u < math.pi - turn:
-            return normal, tip + 0.5 * wide * normal, 0.5 * wide
-        return normal, np.array([0.0 if u <= turn else low, 0.0]) + wide * normal, wide
+    def touched(u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Normals, the points that their tangents touch, and the radius there."""
+        at_tip, normal = (turn < u) & (u < math.pi - turn), np.array([np.cos(u), np.sin(u)])
+        radius = np.where(at_tip, 0.5 * wide, wide)
+        center = np.where(at_tip, tip[:, None], [np.where(u <= turn, 0.0, low), 0.0 * u])
+        return normal.T, (center + radius * normal).T, radius
 
-    u, (normal, point, radius) = 0.0, touched(0.0)
-    corners, most = [point], float(allowed(point[None])[0])
-    while u < math.pi:
-        before, at, step = normal, float(normal @ point), min(_LONG * most / radius, math.pi / 6.0)
-        normal, point, radius = touched(min(u + step, math.pi))
-        most = float(allowed(point[None])[0])
-        if radius * step > _LONG * most:
-            step = _LONG * most / radius
-            normal, point, radius = touched(min(u + step, math.pi))
-        u = min(u + step, math.pi)
-        corners.append(np.linalg.solve(np.array([before, normal]), np.array([at, float(normal @ point)])))
-    return np.array([*corners, point])
+    looks, angles = np.linspace(0.0, math.pi, _LOOKS), [0.0]
+    _, points, radius = touched(looks)
+    longest = np.minimum(_LONG * allowed(points) / radius, math.pi / 6.0)
+    while angles[-1] < math.pi:
+        step = float(np.interp(angles[-1], looks, longest))
+        after = angles[-1] + min(step, float(np.interp(angles[-1] + step, looks, longest)))  # as both ends allow
+        angles.append(after if after < math.pi - _LEAST_TURN else math.pi)
+    normals, points, _ = touched(np.array(angles))
+    at = (normals * points).sum(axis=1, keepdims=True)
+    corners = np.linalg.solve(*(np.stack([lines[:-1], lines[1:]], axis=1) for lines in (normals, at)))
+    return np.vstack([points[:1], corners[..., 0], points[-1:]])
 
 
 def _allowed(room: FloatArray) -> FloatArray:
@@ -268,6 +273,5 @@ def _kept(ring: FloatArray, inner: FloatArray, allowed: FloatArray, split: set[i
 
 def _cell(ring: FloatArray, inner: FloatArray, i: int, j: int) -> float:
     """The diameter of a cell, rounded up: from the i-th to the j-th point of a ring, and on to the next one."""
-    points = np.vstack([ring[i : j + 1], inner[[i, j]]])
-    off = points[:, None] - points[None]
-    return float(np.hypot(off[..., 0], off[..., 1]).max()) * (1.0 + 1e-14)
+    points = [*ring[i : j + 1].tolist(), *inner[[i, j]].tolist()]
+    return max(math.dist(a, b) for a, b in combinations(points, 2)) * (1.0 + 1e-14)

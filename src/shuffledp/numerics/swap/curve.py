@@ -49,6 +49,7 @@ class SwapCurve(Curve):
         self._types, self._owner, self._first = ranges(members.start[which], members.types[which])
         self._copies = np.maximum(n - 1.0 / np.maximum(self.beta, 1e-15), 1.0)
         self.spread = np.maximum.reduceat(members.spread[self._types], self._first) / n
+        self.heavy = members.laws.t.size > tuning.CELLS
         self._laws: Laws | None = None
         self._seen: tuple[FloatArray, Values] | None = None
         self._lead, self._c = self._first, np.full(n.size, np.nan)
