@@ -248,10 +248,7 @@ class DummyCounts(OneByOne):
         self._others_hide = others_hide and keep < 1.0
         self._limit = law.limit(keep)
 
-    @property
-    def quick(self) -> bool:
-        """One table serves many eps."""
-        return True
+    quick = True  # one table serves many eps
 
     def _delta(self, eps: float, n: int, side: Side) -> float:
         if side == "upper":

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from ...errors import BoundNotApplicableError, ParameterError
-from ..counts import Count
 from ..family import Answer, Family, OneByOne
 from ..pair import FloatArray, Side
 from ..participation import Split
@@ -342,4 +341,4 @@ class Bundle(OneByOne):
 
         The parts then share one random number of users, so they are not independent; the number is rounded down.
         """
-        return self if chance == 1.0 else Split(self, lambda n: Count(0, ((n - 1, chance),)))
+        return Split.of_users(self, chance)

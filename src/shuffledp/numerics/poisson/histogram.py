@@ -24,7 +24,6 @@ import numpy as np
 
 from ..composition import fixed_pair, sequential
 from ..composition.loss_grid import Sum
-from ..counts import Count
 from ..family import Answer, Family, OneByOne
 from ..pair import FloatArray, Side
 from ..participation import Split
@@ -55,10 +54,7 @@ class PoissonShift(OneByOne):
     0.596
     """
 
-    @property
-    def quick(self) -> bool:
-        """One law of the sum serves many eps."""
-        return True
+    quick = True  # one law of the sum serves many eps
 
     def __init__(self, *, mean: float, d: int, most: int) -> None:
         self._mean, self._d, self._most = mean, d, most
@@ -91,7 +87,7 @@ class PoissonShift(OneByOne):
 
         The batch does not show how many users took part: no lower bound is claimed.
         """
-        return self if chance == 1.0 else Split(self, lambda n: Count(0, ((n - 1, chance),)), shown=False)
+        return Split.of_users(self, chance, shown=False)
 
     def _members(self, side: Side) -> list[tuple[int, int]]:
         """The numbers (a, b) of counts that are raised and lowered."""
