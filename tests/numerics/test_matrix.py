@@ -11,12 +11,12 @@ import pytest
 from reference.repetition import slow
 from shuffledp.errors import BoundNotApplicableError
 from shuffledp.numerics import moments
+from shuffledp.numerics.composition.profile_curve import profile
 from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.datasets import constant_datasets, two_count_datasets
 from shuffledp.numerics.family import Asked, Family, PairSet, Smallest
 from shuffledp.numerics.matrix import SwapPairs, blanket_pairs, swap_pairs
 from shuffledp.numerics.pair import ShuffledPair
-from shuffledp.numerics.profile import profile
 from shuffledp.numerics.screen import few_draws, log_screen
 from shuffledp.numerics.swap.family import SwapSet
 from shuffledp.numerics.swap.pair import SwapPair

@@ -18,10 +18,10 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
+from ..numerics.composition.profile_curve import profile
 from ..numerics.crowds import EveryCrowd
 from ..numerics.family import Answer, Best, Family, OneByOne, PairSet, Smallest
 from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
-from ..numerics.profile import profile
 from .crowd import Crowd
 from .guarantee import Guarantee, told
 
