@@ -47,8 +47,8 @@ _BLOCKS, _FEWEST_BLOCKS, _BLOCKS_TIMES_N = 1536, 512, 2**23
 #: Deltas below the first are not searched; below the second, what windows leave out matters.
 _ASKED, _RELIABLE = 1e-25, 1e-35
 
-#: The cost of a dataset (k, m): its eps at delta, or its delta at some eps.
-Cost = Callable[[int, int], FloatArray]
+#: The cost of a dataset (k, m) on a side: its eps at delta, or its delta at some eps.
+Cost = Callable[[int, int, Side], FloatArray]
 
 
 @charge("rounding and windows of the counts of binary randomized response", "binary.py")
@@ -88,31 +88,33 @@ def likely(n: int) -> list[int]:
     return list(range(n)) if n <= tuning.EVERY_K else [*range(_FIRST), n // 2, n - 1]
 
 
-def cover(n: int, above: Cost, below: Cost, tol: float) -> tuple[FloatArray, FloatArray, int]:
-    """Bounds on what the worst dataset costs, and the number of datasets and blocks that were evaluated."""
+def cover(n: int, cost: Cost, tol: float, side: Side) -> tuple[FloatArray, NDArray[np.bool_], int]:
+    """What the worst dataset costs, where that may be far from the truth, and how many evaluations it took."""
     tried = likely(n)
-    sure, evaluated = np.max([below(k, n - 1 - k) for k in tried], axis=0), len(tried)
-    if n <= tuning.EVERY_K:
-        return np.max([above(k, n - 1 - k) for k in tried], axis=0), sure, evaluated
+    sure, evaluated = np.max([cost(k, n - 1 - k, "lower") for k in tried], axis=0), len(tried)
+    if side == "lower" or n <= tuning.EVERY_K:
+        found = sure if side == "lower" else np.max([cost(k, n - 1 - k, "upper") for k in tried], axis=0)
+        return found, found > sure * (1.0 + 2.5 * tol), evaluated
     settled = np.zeros(sure.shape)
     blocks = [(-math.inf, 0, n, np.full(sure.shape, math.inf))]
     most = max(_BLOCKS // max(sure.size, 1), _FEWEST_BLOCKS, min(_BLOCKS_TIMES_N // n, 4 * n))
     while blocks and evaluated < most:
-        _, low, high, cost = heapq.heappop(blocks)
-        excess = _excess(cost, sure, tol)  # it only shrinks as datasets are evaluated
+        _, low, high, bound = heapq.heappop(blocks)
+        excess = _excess(bound, sure, tol)  # it only shrinks as datasets are evaluated
         if excess <= 0.0:
-            settled = np.maximum(settled, cost)
+            settled = np.maximum(settled, bound)
         elif blocks and -excess > blocks[0][0]:
-            heapq.heappush(blocks, (-excess, low, high, cost))
+            heapq.heappush(blocks, (-excess, low, high, bound))
         else:
             middle = (low + high) // 2
             for first, stop in ((low, middle), (middle, high)):
-                cost, evaluated = above(first, n - stop), evaluated + 1
+                bound, evaluated = cost(first, n - stop, "upper"), evaluated + 1
                 if stop - first == 1:
-                    settled, sure = np.maximum(settled, cost), np.maximum(sure, below(first, n - stop))
+                    settled, sure = np.maximum(settled, bound), np.maximum(sure, cost(first, n - stop, "lower"))
                 else:
-                    heapq.heappush(blocks, (-_excess(cost, sure, tol), first, stop, cost))
-    return np.maximum.reduce([settled, *(block[3] for block in blocks)]), sure, evaluated
+                    heapq.heappush(blocks, (-_excess(bound, sure, tol), first, stop, bound))
+    found = np.maximum.reduce([settled, *(block[3] for block in blocks)])
+    return found, found > sure * (1.0 + 2.5 * tol), evaluated
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
@@ -182,7 +184,7 @@ class ExactCounts(OneByOne):
 
         if not self._searched(n, side):
             return self._known.epsilon(n=n, delta=delta, tol=tol, side=side)
-        found, is_open, evaluated = self._worst(n, cost, 0.4 * tol, side)
+        found, is_open, evaluated = cover(n, cost, 0.4 * tol, side)
         eps = min(float(found[0]), self.eps0)
         if bool(is_open[0]) if side == "upper" else delta < _RELIABLE:
             known = self._known.epsilon(n=n, delta=delta, tol=tol, side=side).epsilon
@@ -197,7 +199,7 @@ class ExactCounts(OneByOne):
 
         if not self._searched(n, side):
             return self._known.log_delta(eps, n=n, tol=tol, side=side)
-        found, is_open, _ = self._worst(n, cost, 0.5 * tol, side)
+        found, is_open, _ = cover(n, cost, 0.5 * tol, side)
         with np.errstate(divide="ignore"):
             out = np.asarray(np.log(found))
         rest = np.flatnonzero((is_open | (found < _RELIABLE)) & (eps < self.eps0))
@@ -205,16 +207,6 @@ class ExactCounts(OneByOne):
             better = np.minimum if side == "upper" else np.maximum
             out[rest] = better(out[rest], self._known.log_delta(eps[rest], n=n, tol=tol, side=side))
         return out
-
-    def _worst(
-        self, n: int, cost: Callable[[int, int, Side], FloatArray], tol: float, side: Side
-    ) -> tuple[FloatArray, NDArray[np.bool_], int]:
-        """What the worst dataset costs, where that may be far from the truth, and the number of evaluations."""
-        if side == "lower":
-            found = np.max([cost(k, n - 1 - k, "lower") for k in likely(n)], axis=0)
-            return found, np.zeros(found.shape, dtype=bool), len(likely(n))
-        upper, sure, evaluated = cover(n, lambda k, m: cost(k, m, "upper"), lambda k, m: cost(k, m, "lower"), tol)
-        return upper, upper > sure * (1.0 + 2.5 * tol), evaluated
 
     def thinned(self, chance: float) -> Family:
         """Every other user takes part with this probability: the blanket, or the truth among nearly as many users."""

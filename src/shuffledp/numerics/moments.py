@@ -43,7 +43,7 @@ _SHRINK = 0.7 ** np.arange(8.0)
 _DITHER = 0.05
 
 
-class Asked(NamedTuple):
+class Pairs(NamedTuple):
     """What is asked of pairs (first, second), by row; ``which`` is the row's place among the waiting times."""
 
     first: IntArray
@@ -54,10 +54,10 @@ class Asked(NamedTuple):
     which: IntArray
     waiting: Waiting
 
-    def take(self, rows: IntArray) -> Asked:
+    def take(self, rows: IntArray) -> Pairs:
         """Some of the rows."""
         first, second, which = self.first[rows], self.second[rows], self.which[rows]
-        return Asked(first, second, self.gain[rows], self.copies[rows], self.level[rows], which, self.waiting)
+        return Pairs(first, second, self.gain[rows], self.copies[rows], self.level[rows], which, self.waiting)
 
 
 class Bounds(NamedTuple):
@@ -139,15 +139,15 @@ class PairMoments:
 
     def _asked(
         self, first: IntArray, second: IntArray, users: FloatArray, gain: FloatArray, level: FloatArray
-    ) -> Asked:
+    ) -> Pairs:
         """Consecutive rows with the same users and level share their waiting times."""
         new = np.append(True, (users[1:] != users[:-1]) | (level[1:] != level[:-1]))
         start = np.flatnonzero(new)
         kept = tuning.SWAP_CUT - np.clip(level[start], -745.0, 0.0)
         waiting = Waiting.of(np.full(start.size, self.beta), Others.fixed(users[start]), kept)
-        return Asked(first, second, gain, np.maximum(users - 1.0 / self.beta, 1.0), level, np.cumsum(new) - 1, waiting)
+        return Pairs(first, second, gain, np.maximum(users - 1.0 / self.beta, 1.0), level, np.cumsum(new) - 1, waiting)
 
-    def _bounds(self, asked: Asked) -> Bounds:
+    def _bounds(self, asked: Pairs) -> Bounds:
         """Four moments of every type, and the line near the saddle of the widest one."""
         a, b, s = asked.first, asked.second, self.share
         w = self.level[a] - self.level[b] - asked.gain[:, None] * self.level[b]
@@ -187,7 +187,7 @@ class PairMoments:
         variance = tilted_variance(e1, e2, e3, log_m, error) / (c * c)
         return Bounds(c[:, 0], near, most, (most - least) / s * (1.0 + 1e-12), log_m, variance)
 
-    def _in_shells(self, bounds: Bounds, asked: Asked) -> FloatArray:
+    def _in_shells(self, bounds: Bounds, asked: Pairs) -> FloatArray:
         """Upper values of log delta over all types: a type of a shell has at most its M and at least its variance."""
         top = bounds.log_m.max(axis=1)
         value = _whole(top, -1.0 - np.log(bounds.c) + 1e-9, asked.which, asked.waiting)  # for any variance
@@ -206,19 +206,19 @@ class PairMoments:
         return value
 
     def _bound(
-        self, log_m: FloatArray, variance: FloatArray, bounds: Bounds, row: IntArray, asked: Asked
+        self, log_m: FloatArray, variance: FloatArray, bounds: Bounds, row: IntArray, asked: Pairs
     ) -> FloatArray:
         """An upper value of log delta, given an upper value of log M and a lower one of the tilted variance."""
         variance = variance * asked.waiting.fewest[asked.which[row]]
         tail = log_tail(variance, bounds.width[row] ** 2 / variance, bounds.c[row])  # E(X - X')^4 <= 2 V width^2
         return _whole(log_m, tail, asked.which[row], asked.waiting)
 
-    def _law(self, asked: Asked, kind: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _law(self, asked: Pairs, kind: IntArray) -> tuple[FloatArray, FloatArray]:
         """X and t of triples."""
         b, t = self.level[asked.second], self.types[kind] * self.share
         return ((self.level[asked.first] - b) - asked.gain[:, None] * b) / t, t * self.omega
 
-    def _by_laws(self, asked: Asked, row: IntArray, kind: IntArray, c: FloatArray) -> FloatArray:
+    def _by_laws(self, asked: Pairs, row: IntArray, kind: IntArray, c: FloatArray) -> FloatArray:
         """Upper values of log delta of triples from their laws; those that exceed the level are summed, if few."""
         value, deviation = np.empty((2, c.size))
         for part in chunks(np.full(c.size, float(self.symbols))):

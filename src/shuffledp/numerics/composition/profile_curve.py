@@ -74,6 +74,8 @@ FINEST = Ladder((0.01, 0.025, 0.05), 1.05, 1e-5)
 FINE = Ladder((0.02, 0.05, 0.1), 1.1, 1e-5)
 MEDIUM = Ladder((0.05, 0.125, 0.25), 1.15, 3e-5)
 COARSE = Ladder((0.12, 0.3, 0.5), 1.2, 3e-4)
+#: The finer ladder on which a profile with kinks is sampled.
+FINER = {COARSE: MEDIUM, MEDIUM: FINE, FINE: FINEST}
 _RUNGS = (2.0, 5.0, 8.0)
 
 
@@ -90,6 +92,12 @@ class Losses(NamedTuple):
     infinite: float
     #: D_1, the total variation distance of the pair
     distance: float
+
+    @property
+    def second_moment(self) -> float:
+        """E_P[loss^2] of the finite part."""
+        with np.errstate(over="ignore"):
+            return float(self.under_q @ (self.eps**2 * (1.0 + np.exp(self.eps))))
 
 
 class Masses(NamedTuple):
@@ -206,12 +214,6 @@ def on_grid(loss: FloatArray, mass: FloatArray, infinite: float, step: float) ->
     places = np.concatenate([index, index + 1]) + half
     out = np.bincount(places, np.concatenate([mass * (1.0 - upward), mass * upward]), 2 * half + 1)
     return Masses(np.asarray(out * (1.0 + MASS_SLACK), dtype=np.float64), infinite)
-
-
-def second_moment(pair: Losses) -> float:
-    """E_P[loss^2] of the finite part."""
-    with np.errstate(over="ignore"):
-        return float(pair.under_q @ (pair.eps**2 * (1.0 + np.exp(pair.eps))))
 
 
 def lower_hull(x: FloatArray, y: FloatArray) -> np.ndarray:

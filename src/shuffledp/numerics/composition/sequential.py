@@ -29,22 +29,7 @@ from ..participation import Split
 from ..search import bisect
 from . import conversions
 from .loss_grid import Sum, solve_epsilon
-from .profile_curve import (
-    COARSE,
-    EMPTY,
-    FINE,
-    FINEST,
-    MEDIUM,
-    Curve,
-    Ladder,
-    Losses,
-    Plan,
-    ladder_for,
-    losses,
-    sampled,
-    second_moment,
-    symmetric,
-)
+from .profile_curve import COARSE, EMPTY, FINER, Curve, Ladder, Losses, Plan, ladder_for, losses, sampled, symmetric
 
 #: The grid raises the variance of the composed loss by at most this share (eps by half of it), if cells allow it.
 _EXTRA = 2e-5
@@ -59,8 +44,6 @@ _REACHES = 13.0, 20.0, 40.0, 80.0
 _TAIL = 1e-4
 #: Profiles are not followed below this log delta.
 _DEEPEST = -459.0
-#: The finer ladder on which a profile with kinks is sampled.
-_FINER = {COARSE: MEDIUM, MEDIUM: FINE, FINE: FINEST}
 #: Families with more members than this are sampled at fewer eps.
 _FEW = 64
 #: Expected clones of a symbol up to which a profile is nearly a polygon.
@@ -102,7 +85,7 @@ class Kind:
 
     def own(self, ladder: Ladder) -> Ladder:
         """The ladder that suits this profile."""
-        return COARSE if self.slow else _FINER.get(ladder, ladder) if self.kinked else ladder
+        return COARSE if self.slow else FINER.get(ladder, ladder) if self.kinked else ladder
 
 
 def sample(kinds: Sequence[Kind], ladder: Ladder, lowest: float) -> list[Curve]:
@@ -160,7 +143,7 @@ def choose_step(pairs: Sequence[Losses], counts: Sequence[int]) -> float:
     has 30 bits, so that its multiples are exact.
     """
     weight = np.array(counts, dtype=np.float64)
-    moment = np.array([second_moment(pair) for pair in pairs])
+    moment = np.array([pair.second_moment for pair in pairs])
     distance = np.array([pair.distance for pair in pairs])
     top = max((float(pair.eps[-1]) for pair in pairs if pair.eps.size), default=1.0)
     finite = np.isfinite(moment)
