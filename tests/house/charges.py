@@ -11,7 +11,7 @@ from shuffledp import mechanisms, numerics
 from shuffledp.numerics.ledger import CHARGES, Charge
 
 #: The files that a referee reads, in this order; others follow by name, then composition, proofs and mechanisms.
-READING = ("pair", "rows", "line", "contour", "direct", "curve", "solve", "profile", "family")
+READING = ("pair", "rows", "line", "contour", "direct", "curve", "solve", "family")
 LAST = ("composition", "proof")
 
 

@@ -22,13 +22,12 @@ from shuffledp.numerics.binomial import binomial, outside_window, poisson
 from shuffledp.numerics.composition.conversions import _log_weights
 from shuffledp.numerics.composition.fixed_pair import polygon_below
 from shuffledp.numerics.composition.loss_grid import Sum
-from shuffledp.numerics.composition.profile_curve import Masses
+from shuffledp.numerics.composition.profile_curve import Masses, chord
 from shuffledp.numerics.counts import bucket_masses
 from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.line import block_bounds, nodes, tilt
 from shuffledp.numerics.mixture import poisson_by_coins
 from shuffledp.numerics.pair import ShuffledPair
-from shuffledp.numerics.profile import chord
 from shuffledp.numerics.rows import Laws, expose_rare
 from shuffledp.numerics.screen import few_draws, law_tail, log_tail, remainder
 from shuffledp.numerics.symmetry import same_law

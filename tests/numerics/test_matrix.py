@@ -10,13 +10,13 @@ import pytest
 
 from reference.repetition import slow
 from shuffledp.errors import BoundNotApplicableError
+from shuffledp.numerics import moments
+from shuffledp.numerics.composition.profile_curve import profile
 from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.datasets import constant_datasets, two_count_datasets
-from shuffledp.numerics.family import Family, PairSet, Smallest
+from shuffledp.numerics.family import Asked, Family, PairSet, Smallest
 from shuffledp.numerics.matrix import SwapPairs, blanket_pairs, swap_pairs
-from shuffledp.numerics.moments import PairMoments
 from shuffledp.numerics.pair import ShuffledPair
-from shuffledp.numerics.profile import profile
 from shuffledp.numerics.screen import few_draws, log_screen
 from shuffledp.numerics.swap.family import SwapSet
 from shuffledp.numerics.swap.pair import SwapPair
@@ -117,8 +117,8 @@ def test_many_questions_have_the_answers_of_each_alone(build: type[Family]) -> N
     n, delta = np.array([500.0, 2000.0, 1e5]), np.array([1e-6, 1e-4, 1e-8])
     for kind in {type(family) for family in families}:
         rows = [i for i, family in enumerate(families) if type(family) is kind]
-        asked = {"n": n[rows], "delta": delta[rows], "tol": TOL, "side": "upper"}
-        together = kind.epsilons([families[i] for i in rows], **asked)
+        asked = Asked(n[rows], delta[rows], TOL, "upper")
+        together = kind.epsilons([families[i] for i in rows], asked)
         for i, answer in zip(rows, together, strict=True):
             alone = families[i].epsilon(n=int(n[i]), delta=float(delta[i]), tol=TOL, side="upper")
             assert answer.epsilon == pytest.approx(alone.epsilon, rel=2.0 * TOL)
@@ -128,7 +128,7 @@ def test_the_smallest_analyses_of_many_matrices_are_those_of_each_alone() -> Non
     matrices = [_matrix("random", 6, seed) for seed in range(3)]
     several = [Smallest({"swap": swap_pairs(matrix), "blanket": blanket_pairs(matrix)}) for matrix in matrices]
     n, delta = np.array([300.0, 2000.0, 1e5]), np.array([1e-6, 1e-4, 1e-8])
-    together = Smallest.epsilons(several, n=n, delta=delta, tol=TOL, side="upper")
+    together = Smallest.epsilons(several, Asked(n, delta, TOL, "upper"))
     for family, answer, users, one in zip(several, together, n.tolist(), delta.tolist(), strict=True):
         each = [x.epsilon(n=int(users), delta=one, tol=TOL, side="upper") for x in family.families.values()]
         assert answer.epsilon == pytest.approx(min(x.epsilon for x in each), rel=2.0 * TOL)
@@ -234,19 +234,19 @@ def test_screens_are_above_the_truth(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, slow(2), slow(3)])
 @np.errstate(all="ignore")
-def test_moments_are_above_constant_datasets(seed: int) -> None:
+def test_moments_are_above_constant_datasets(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """From four moments, from laws and by sums, over the blanket and by swaps, on good lines and on bad ones."""
     matrix = _matrix("ratios" if seed % 2 else "random", 5, seed)
     first, second = np.array([0, 1, 2, 4]), np.array([1, 2, 3, 0])
     omega = matrix.min(axis=0)
     for types, beta, more in ((matrix / omega, float(omega.sum()), 0.0), (np.ones((1, omega.size)), 1.0, 1.0)):
-        moments = PairMoments(matrix / omega, omega, np.zeros((5, 0)), types, 1.0 - 1e-12, beta)
+        bounds = moments.PairMoments(matrix / omega, omega, np.zeros((5, 0)), types, 1.0 - 1e-12, beta)
         for n, eps in itertools.product((30.0, 1e3, 1e6), (0.0, 0.01, 0.2)):
             pairs = zip(matrix[first], matrix[second], strict=True)
             laws = [[ShuffledPair(a, b, omega * x) for x in types] for a, b in pairs]
             truth = [PairSet(f).log_delta(np.array([eps]), n=int(n), tol=1e-6, side="lower")[0] for f in laws]
             asked = np.full(4, n + more), np.full(4, eps)
-            for level, scale in itertools.product((800.0, -15.0, -800.0), (0.2, 1.0)):
-                c = scale / np.sqrt(n * ((matrix[first] - matrix[second]) ** 2 / omega).sum(axis=1))
-                value = moments.screen(first, second, *asked, np.full(4, level), lambda rows, c=c: c[rows])
+            for level, scale in itertools.product((800.0, -15.0, -800.0), (0.2, 1.0)):  # any abscissa is sound
+                monkeypatch.setattr(moments, "_SHRINK", scale * 0.7 ** np.arange(8.0))
+                value = bounds.screen(first, second, *asked, np.full(4, level))
                 assert np.all(value >= truth)

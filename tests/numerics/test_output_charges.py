@@ -8,10 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from reference.fractions_oracle import round_enclosure
-from shuffledp.numerics.composition.conversions import Lines, lower_from_lines
+from shuffledp.numerics.composition.conversions import Lines, guaranteed, lower_from_lines, reached
 from shuffledp.numerics.composition.gaussian import _Cells, _exceeded, _less, log_delta
 from shuffledp.numerics.composition.profile_curve import Curve
-from shuffledp.numerics.composition.tradeoffs import guaranteed, reached
 from shuffledp.numerics.composition.whole import Fixed, lower_lines
 from shuffledp.numerics.pair import ShuffledPair
 

@@ -174,7 +174,7 @@ def _totals(mean: int) -> list[Fraction]:
 def test_events_are_on_the_right_side_of_the_truth(mean: int, units: int) -> None:
     """Masses in units of e^-mean by their definition, sums in fractions, against _events from above and from below."""
     total = _totals(mean)
-    (rise, fall), (less, more) = (_events(float(mean), units, side) for side in ("upper", "lower"))
+    (rise, fall, _), (less, more, _) = (_events(float(mean), units, side) for side in ("upper", "lower"))
     inside, seen = len(less) // 2, 0
     for K in range(1, min(inside, 200)):
         own = total[K] - total[max(K - units, 0)]

@@ -26,7 +26,6 @@ from shuffledp.numerics.composition.profile_curve import (
     losses,
     lower_hull,
     sampled,
-    second_moment,
     symmetric,
 )
 
@@ -113,7 +112,7 @@ def test_spreading_onto_a_grid_only_raises_the_profile(curve: Curve, step: float
 
 def test_second_moment() -> None:
     pair = Losses(np.array([math.log(3)]), np.array([0.25]), 0.0, 0.5)  # randomized response: loss +-log 3
-    assert second_moment(pair) == pytest.approx(math.log(3) ** 2)
+    assert pair.second_moment == pytest.approx(math.log(3) ** 2)
 
 
 def test_nothing_revealed_is_one_node() -> None:

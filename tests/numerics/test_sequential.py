@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.composition import conversions, sequential
+from shuffledp.numerics.composition import conversions, profile_curve, sequential
 from shuffledp.numerics.composition.fixed_pair import PairLosses, lower_epsilon
 from shuffledp.numerics.composition.sequential import Kind, basic_composition, choose_step, pure_epsilon
 
@@ -87,7 +87,7 @@ def test_a_step_that_is_too_fine_is_refused() -> None:
 
 
 def test_the_step_divides_the_largest_loss() -> None:
-    pair = sequential.losses(sequential.sample([coin(COINS[0])], sequential.FINE, -60.0)[0])
+    pair = profile_curve.losses(sequential.sample([coin(COINS[0])], profile_curve.FINE, -60.0)[0])
     step = choose_step([pair], [10])
     assert pair.eps[-1] / step == pytest.approx(round(pair.eps[-1] / step), abs=1e-6)
     assert math.frexp(step)[0] * 2**30 == int(math.frexp(step)[0] * 2**30)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from reference import ball_oracle
 from reference.asking import epsilon
 from shuffledp.numerics.curve import PairCurve
-from shuffledp.numerics.family import PairSet
+from shuffledp.numerics.family import Asked, PairSet
 from shuffledp.numerics.pair import ShuffledPair
 
 TOL = 1e-4
@@ -141,10 +140,10 @@ def test_the_guess_is_close() -> None:
 @pytest.mark.parametrize("factor", [0.2, 0.99, 1.0, 1.01, 5.0])
 def test_a_search_may_end_above_what_is_needed(factor: float) -> None:
     families = [PairSet([ShuffledPair(*laws)]) for laws in (COIN, GRR, BIASED)]
-    asked: dict[str, Any] = {"n": np.array([100.0, 500.0, 1e6]), "delta": np.full(3, 1e-6), "tol": TOL, "side": "upper"}
-    sure = np.array([answer.epsilon for answer in PairSet.epsilons(families, **asked)])
-    found = [answer.epsilon for answer in PairSet.epsilons_below(factor * sure, families, **asked)]
-    for family, eps, n, true in zip(families, found, asked["n"].tolist(), sure.tolist(), strict=True):
+    asked = Asked(np.array([100.0, 500.0, 1e6]), np.full(3, 1e-6), TOL, "upper")
+    sure = np.array([answer.epsilon for answer in PairSet.epsilons(families, asked)])
+    found = [answer.epsilon for answer in PairSet.epsilons(families, asked._replace(most=factor * sure))]
+    for family, eps, n, true in zip(families, found, asked.n.tolist(), sure.tolist(), strict=True):
         if factor < 1.0:
             assert eps > factor * true
         else:

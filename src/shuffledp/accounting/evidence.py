@@ -16,7 +16,7 @@ import numpy as np
 
 from ..bounds import BOUNDS
 from ..errors import BoundNotApplicableError, ShuffleDPError
-from ..numerics.composition import conversions, gaussian, sequential, tradeoffs, whole
+from ..numerics.composition import conversions, gaussian, sequential, whole
 from ..numerics.composition.fixed_pair import most_telling
 from ..numerics.composition.profile_curve import MEDIUM, Curve
 from ..numerics.composition.sequential import Kind
@@ -131,7 +131,7 @@ class Evidence:
 
     def guaranteed(self, alpha: FloatArray) -> FloatArray:
         """The trade-off function from below: a beta that no test has less than."""
-        return tradeoffs.guaranteed(self.curve, alpha)
+        return conversions.guaranteed(self.curve, alpha)
 
     @cached_property
     def mu(self) -> float:
@@ -216,7 +216,7 @@ class Evidence:
         """The trade-off function from above: a beta that a test of one fixed pair reaches; None if none is known."""
         if self._below is None:
             return None
-        return np.asarray(np.min([tradeoffs.reached(*way.points(), alpha) for way in self._below], axis=0))
+        return np.asarray(np.min([conversions.reached(*way.points(), alpha) for way in self._below], axis=0))
 
     def mu_lower(self) -> float | None:
         """A mu that no analysis can go below: at any eps, delta is at least its lower value."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
 from ..numerics import family as families
-from ..numerics.family import Answer, Family
+from ..numerics.family import Answer, Asked, Family
 from ..numerics.pair import FloatArray, Side
 from .crowd import Crowd
 from .resolve import Resolved, Subject, resolve
@@ -126,7 +126,7 @@ def curves(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> 
     if below.size:
         mine = [rows[i] for i in below.tolist()]
         side = mine[0].bound.side
-        value[below] = families.log_deltas([q.family for q in mine], flat[below], n=_honest(mine), tol=tol, side=side)
+        value[below] = families.log_deltas([q.family for q in mine], Asked(_honest(mine), flat[below], tol, side))
     parts = np.split(value, np.cumsum(sizes)[:-1])
     return [question.capped_log_delta(part, at) for question, part, at in zip(asked, parts, eps, strict=True)]
 
@@ -134,7 +134,7 @@ def curves(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> 
 def _pooled(
     asked: Sequence[Resolved], family: Callable[[Resolved], Family], delta: FloatArray, tol: float, side: Side
 ) -> list[Answer]:
-    return families.epsilons([family(q) for q in asked], n=_honest(asked), delta=delta, tol=tol, side=side)
+    return families.epsilons([family(q) for q in asked], Asked(_honest(asked), delta, tol, side))
 
 
 def _honest(asked: Sequence[Resolved]) -> FloatArray:

@@ -25,7 +25,7 @@ from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import of_matrix
-from ..numerics.family import epsilons
+from ..numerics.family import Asked, epsilons
 from .crowd import Crowd
 from .guarantee import SAME, absent, at_most
 from .mixed_bounds import blanket_candidates, comparable, swap_candidates
@@ -255,7 +255,7 @@ def _smallest(
     asked = [candidate for candidates in known.values() for candidate in candidates]
     deltas = np.array([delta * (1.0 - candidate.slack) for candidate in asked])
     users = np.array([float(candidate.n) for candidate in asked])
-    answers = iter(epsilons([candidate.family for candidate in asked], n=users, delta=deltas, tol=tol, side="upper"))
+    answers = iter(epsilons([candidate.family for candidate in asked], Asked(users, deltas, tol, "upper")))
     found = {}
     for m, candidates in known.items():
         every = [(m.local_epsilon, "blanket")]

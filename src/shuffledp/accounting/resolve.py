@@ -18,10 +18,10 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
+from ..numerics.composition.profile_curve import profile
 from ..numerics.crowds import EveryCrowd
-from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest
+from ..numerics.family import Answer, Best, Family, OneByOne, PairSet, Smallest
 from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
-from ..numerics.profile import profile
 from .crowd import Crowd
 from .guarantee import Guarantee, absent, count_of, told
 from .outputs import About, WithOutputs
@@ -87,8 +87,6 @@ class Subject:
             return constant
         if not isinstance(every, EveryCrowd):
             return constant
-        from ..numerics.participation import Best  # it imports scipy, which other questions do not need
-
         return Best(constant, every)
 
     @cached_property

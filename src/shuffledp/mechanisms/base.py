@@ -203,19 +203,15 @@ class Mechanism(Derived, Renamed):
         return None
 
     def _exact(self) -> Family:
-        """All datasets of few users: by counts of binary randomized response, or by crowds of a small matrix."""
-        if self._binary_budget is not None:
-            from ..numerics.binary import EveryDataset
+        """All datasets of few users: the crowds of a small matrix."""
+        from ..numerics.crowds import EveryCrowd, response
 
-            return EveryDataset(self._binary_budget)
-        whole = self._whole_matrix()
+        whole = self._whole_matrix() if self._binary_budget is None else response(self._binary_budget)
         if whole is None:
             raise BoundNotApplicableError(
                 "bound 'exact' goes through all datasets, which takes the small matrix of a whole law, and "
                 f"{self.name} does not state one; use bound='auto'."
             )
-        from ..numerics.crowds import EveryCrowd
-
         return EveryCrowd(whole)
 
     def _types(self) -> Iterable[Sequence[ShuffledPair]] | None:

@@ -19,19 +19,20 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import tuning
-from .binomial import Window, binomial
-from .counts import Count
-from .family import Answer, Family, OneByOne, PairSet
+from .binomial import Lines, Window, binomial
+from .crowds import response
+from .family import Answer, Asked, Best, Family, OneByOne, PairSet, epsilons, log_deltas
 from .ledger import charge
 from .pair import FloatArray, ShuffledPair, Side, both_directions
-from .participation import Best, Sides, Split
+from .participation import Split
 from .swap.family import SwapSet
 from .swap.pair import among
 
@@ -45,29 +46,9 @@ _FIRST = 8
 _BLOCKS, _FEWEST_BLOCKS, _BLOCKS_TIMES_N = 1536, 512, 2**23
 #: Deltas below the first are not searched; below the second, what windows leave out matters.
 _ASKED, _RELIABLE = 1e-25, 1e-35
-#: Eps that are evaluated at once.
-_AT_ONCE = 64
 
-#: The cost of a dataset (k, m): its eps at delta, or its delta at some eps.
-Cost = Callable[[int, int], FloatArray]
-
-
-class Lines:
-    """rise - (E - 1) fall for every s: D_E is the largest of these lines, here rounded up or down."""
-
-    def __init__(self, rise: FloatArray, fall: FloatArray, nudge: float) -> None:
-        self._rise, self._fall, self._nudge = rise, fall, nudge
-
-    def delta(self, eps: FloatArray) -> FloatArray:
-        """D_E at every eps."""
-        growth = np.expm1(eps)
-        parts = [growth[i : i + _AT_ONCE, None] for i in range(0, growth.size, _AT_ONCE)]
-        found = [(self._rise - part * self._fall).max(axis=1, initial=0.0) for part in parts]
-        return np.concatenate([np.zeros(0), *found])
-
-    def epsilon(self, delta: float) -> float:
-        """The eps at which D_E meets delta; 0 if it is smaller everywhere."""
-        return math.log1p(float(((self._rise - delta) / self._fall).max(initial=0.0))) * (1.0 + self._nudge)
+#: The cost of a dataset (k, m) on a side: its eps at delta, or its delta at some eps.
+Cost = Callable[[int, int, Side], FloatArray]
 
 
 @charge("rounding and windows of the counts of binary randomized response", "binary.py")
@@ -77,10 +58,10 @@ def lines(eps0: float, k: int, m: int, side: Side) -> Lines:
     Masses are products of at most len(window) ratios, each right to 5 roundings, divided by their sum; sums of positive
     terms add one rounding each: 64 roundings per entry of both windows cover masses g and running sums G.  What windows
     leave out may be anywhere: above, every g may be larger by it (also where the windows have no mass at all), below
-    every G may be.  a, b and a - b are right to a few roundings, which 2^-48 covers, as 2^-51 does that of a logarithm.
+    every G may be.  a, b and a - b are right to a few roundings, which 2^-48 covers.
     """
-    keep = 1.0 / (1.0 + math.exp(-eps0))
-    flip, gain = math.exp(-eps0) * keep, -keep * math.expm1(-eps0)
+    keep, flip = response(eps0)[0].tolist()
+    gain = -keep * math.expm1(-eps0)
     ones, zeros = _binomial(eps0, k), _binomial(eps0, m)
     error = 64.0 * (ones.mass.size + zeros.mass.size) * 2.0**-53
     lost = ones.left_out + zeros.left_out
@@ -90,10 +71,10 @@ def lines(eps0: float, k: int, m: int, side: Side) -> Lines:
     if side == "upper":
         g, before = g * (1.0 + error) + lost, np.maximum(before, 0.0) * (1.0 - error)
         live = g > 0.0
-        return Lines(gain * g[live] * (1.0 + 2.0**-48), (flip * g + before)[live] * (1.0 - 2.0**-48), 2.0**-51)
+        return Lines(gain * g[live] * (1.0 + 2.0**-48), (flip * g + before)[live] * (1.0 - 2.0**-48), side)
     g, before = g[:-1] * (1.0 - error), before[:-1] * (1.0 + error) + lost
     live = g > 0.0
-    return Lines(gain * g[live] * (1.0 - 2.0**-48), (flip * g + before)[live] * (1.0 + 2.0**-48), -(2.0**-51))
+    return Lines(gain * g[live] * (1.0 - 2.0**-48), (flip * g + before)[live] * (1.0 + 2.0**-48), side)
 
 
 @lru_cache(maxsize=64)
@@ -107,31 +88,33 @@ def likely(n: int) -> list[int]:
     return list(range(n)) if n <= tuning.EVERY_K else [*range(_FIRST), n // 2, n - 1]
 
 
-def cover(n: int, above: Cost, below: Cost, tol: float) -> tuple[FloatArray, FloatArray, int]:
-    """Bounds on what the worst dataset costs, and the number of datasets and blocks that were evaluated."""
+def cover(n: int, cost: Cost, tol: float, side: Side) -> tuple[FloatArray, NDArray[np.bool_], int]:
+    """What the worst dataset costs, where that may be far from the truth, and how many evaluations it took."""
     tried = likely(n)
-    sure, evaluated = np.max([below(k, n - 1 - k) for k in tried], axis=0), len(tried)
-    if n <= tuning.EVERY_K:
-        return np.max([above(k, n - 1 - k) for k in tried], axis=0), sure, evaluated
+    sure, evaluated = np.max([cost(k, n - 1 - k, "lower") for k in tried], axis=0), len(tried)
+    if side == "lower" or n <= tuning.EVERY_K:
+        found = sure if side == "lower" else np.max([cost(k, n - 1 - k, "upper") for k in tried], axis=0)
+        return found, found > sure * (1.0 + 2.5 * tol), evaluated
     settled = np.zeros(sure.shape)
     blocks = [(-math.inf, 0, n, np.full(sure.shape, math.inf))]
     most = max(_BLOCKS // max(sure.size, 1), _FEWEST_BLOCKS, min(_BLOCKS_TIMES_N // n, 4 * n))
     while blocks and evaluated < most:
-        _, low, high, cost = heapq.heappop(blocks)
-        excess = _excess(cost, sure, tol)  # it only shrinks as datasets are evaluated
+        _, low, high, bound = heapq.heappop(blocks)
+        excess = _excess(bound, sure, tol)  # it only shrinks as datasets are evaluated
         if excess <= 0.0:
-            settled = np.maximum(settled, cost)
+            settled = np.maximum(settled, bound)
         elif blocks and -excess > blocks[0][0]:
-            heapq.heappush(blocks, (-excess, low, high, cost))
+            heapq.heappush(blocks, (-excess, low, high, bound))
         else:
             middle = (low + high) // 2
             for first, stop in ((low, middle), (middle, high)):
-                cost, evaluated = above(first, n - stop), evaluated + 1
+                bound, evaluated = cost(first, n - stop, "upper"), evaluated + 1
                 if stop - first == 1:
-                    settled, sure = np.maximum(settled, cost), np.maximum(sure, below(first, n - stop))
+                    settled, sure = np.maximum(settled, bound), np.maximum(sure, cost(first, n - stop, "lower"))
                 else:
-                    heapq.heappush(blocks, (-_excess(cost, sure, tol), first, stop, cost))
-    return np.maximum.reduce([settled, *(block[3] for block in blocks)]), sure, evaluated
+                    heapq.heappush(blocks, (-_excess(bound, sure, tol), first, stop, bound))
+    found = np.maximum.reduce([settled, *(block[3] for block in blocks)])
+    return found, found > sure * (1.0 + 2.5 * tol), evaluated
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
@@ -139,6 +122,23 @@ def _excess(cost: FloatArray, sure: FloatArray, tol: float) -> float:
     """log of the largest ratio of a cost to what is sure, over the eps whose delta is above _ASKED."""
     above = (cost > sure * (1.0 + tol)) & (cost > _ASKED)
     return float(np.max(np.where(above, np.log(cost / np.maximum(sure, _ASKED)), 0.0), initial=0.0))
+
+
+class Sides(Family):
+    """A family for upper bounds and another one for lower bounds."""
+
+    def __init__(self, upper: Family, lower: Family) -> None:
+        self._of: dict[Side, Family] = {"upper": upper, "lower": lower}
+
+    @classmethod
+    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
+        """The answers of this side's families."""
+        return epsilons([family._of[asked.side] for family in families], asked)
+
+    @classmethod
+    def log_deltas(cls, families: Sequence[Self], asked: Asked) -> FloatArray:
+        """The answers of this side's families."""
+        return log_deltas([family._of[asked.side] for family in families], asked)
 
 
 class ExactCounts(OneByOne):
@@ -164,10 +164,9 @@ class ExactCounts(OneByOne):
 
     def __init__(self, eps0: float) -> None:
         self.eps0 = eps0
-        keep = 1.0 / (1.0 + math.exp(-eps0))
-        flip = math.exp(-eps0) * keep
-        self._blanket = PairSet([ShuffledPair(P0=[keep, flip], P1=[flip, keep], t=[flip, flip])])
-        held = both_directions(ShuffledPair(P0=[keep, flip], P1=[flip, keep], t=[keep, flip]))
+        zero, one = response(eps0)
+        self._blanket = PairSet([ShuffledPair(P0=zero, P1=one, t=np.minimum(zero, one))])
+        held = both_directions(ShuffledPair(P0=zero, P1=one, t=zero))
         self._constant = PairSet(held)
         #: all that can be said without searching the datasets
         self._known = Sides(Best(self._blanket, SwapSet([among(held, self._blanket)])), self._constant)
@@ -185,7 +184,7 @@ class ExactCounts(OneByOne):
 
         if not self._searched(n, side):
             return self._known.epsilon(n=n, delta=delta, tol=tol, side=side)
-        found, is_open, evaluated = self._worst(n, cost, 0.4 * tol, side)
+        found, is_open, evaluated = cover(n, cost, 0.4 * tol, side)
         eps = min(float(found[0]), self.eps0)
         if bool(is_open[0]) if side == "upper" else delta < _RELIABLE:
             known = self._known.epsilon(n=n, delta=delta, tol=tol, side=side).epsilon
@@ -200,7 +199,7 @@ class ExactCounts(OneByOne):
 
         if not self._searched(n, side):
             return self._known.log_delta(eps, n=n, tol=tol, side=side)
-        found, is_open, _ = self._worst(n, cost, 0.5 * tol, side)
+        found, is_open, _ = cover(n, cost, 0.5 * tol, side)
         with np.errstate(divide="ignore"):
             out = np.asarray(np.log(found))
         rest = np.flatnonzero((is_open | (found < _RELIABLE)) & (eps < self.eps0))
@@ -209,51 +208,9 @@ class ExactCounts(OneByOne):
             out[rest] = better(out[rest], self._known.log_delta(eps[rest], n=n, tol=tol, side=side))
         return out
 
-    def _worst(
-        self, n: int, cost: Callable[[int, int, Side], FloatArray], tol: float, side: Side
-    ) -> tuple[FloatArray, NDArray[np.bool_], int]:
-        """What the worst dataset costs, where that may be far from the truth, and the number of evaluations."""
-        if side == "lower":
-            found = np.max([cost(k, n - 1 - k, "lower") for k in likely(n)], axis=0)
-            return found, np.zeros(found.shape, dtype=bool), len(likely(n))
-        upper, sure, evaluated = cover(n, lambda k, m: cost(k, m, "upper"), lambda k, m: cost(k, m, "lower"), tol)
-        return upper, upper > sure * (1.0 + 2.5 * tol), evaluated
-
     def thinned(self, chance: float) -> Family:
         """Every other user takes part with this probability: the blanket, or the truth among nearly as many users."""
         if chance == 1.0:
             return self
         pairs = Sides(self._blanket.thinned(chance), self._constant.thinned(chance))
-        return Best(pairs, Split(self, lambda n: Count(0, ((n - 1, chance),))))
-
-
-class EveryDataset(OneByOne):
-    """All datasets of up to EVERY_K users of binary randomized response: the truth to rounding; beyond, no claim.
-
-    Examples
-    --------
-    >>> round(EveryDataset(1.0).epsilon(n=40, delta=0.05, tol=1e-4, side="upper").epsilon, 4)
-    0.0399
-    >>> EveryDataset(1.0).epsilon(n=10**6, delta=0.05, tol=1e-4, side="upper").epsilon
-    inf
-    """
-
-    def __init__(self, eps0: float) -> None:
-        self._truth = ExactCounts(eps0)
-
-    @property
-    def quick(self) -> bool:
-        """There are few datasets."""
-        return True
-
-    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """The eps of the worst dataset."""
-        if n > tuning.EVERY_K:
-            return Answer(math.inf if side == "upper" else 0.0, 0, 0, "looser, because it goes through few users only")
-        return self._truth.epsilon(n=n, delta=delta, tol=tol, side=side)
-
-    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
-        """log delta of the worst dataset for every eps."""
-        if n > tuning.EVERY_K:
-            return np.full(eps.shape, 0.0 if side == "upper" else -np.inf)
-        return self._truth.log_delta(eps, n=n, tol=tol, side=side)
+        return Best(pairs, Split.of_users(self, chance))

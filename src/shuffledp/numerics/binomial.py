@@ -14,13 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .ledger import charge
-from .pair import FloatArray, IntArray
+from .pair import FloatArray, IntArray, Side
+from .rows import chunks
 from .search import smallest_whole
 
 #: Binomial windows leave out at most this log-probability on either side.
 LOG_LEFT_OUT = -110.0
 #: Poisson windows reach this many deviations to either side of the mean, and this many numbers further above it.
 _DEVIATIONS, _MORE = 12.0, 60
+#: Beyond, e^eps is not a double.
+_MOST_EPS = 700.0
 _EXACT_CORRECTION = np.array(
     [0.0] + [math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - 0.5 * math.log(2 * math.pi) for k in range(1, 16)]
 )
@@ -174,3 +177,34 @@ def _outward(up: FloatArray, down: FloatArray) -> FloatArray:
     with np.errstate(under="ignore"):
         mass = np.concatenate([np.cumprod(down)[::-1], [1.0], np.cumprod(up)])
         return np.asarray(mass / mass.sum())
+
+
+class Lines(NamedTuple):
+    """rise - (E - 1) fall for every event of a count: D_E is the largest of these lines, rounded up or down.
+
+    2^-50 covers the rounding of e^eps - 1, and of the logarithm that gives eps.
+    """
+
+    rise: FloatArray
+    fall: FloatArray
+    side: Side
+
+    @property
+    def _room(self) -> float:
+        return 2.0**-50 if self.side == "upper" else -(2.0**-50)
+
+    def delta(self, eps: FloatArray) -> FloatArray:
+        """D_E at every eps."""
+        tried = np.minimum(eps, _MOST_EPS) if self.side == "upper" else eps
+        with np.errstate(over="ignore"):
+            growth = np.expm1(tried) * (1.0 - self._room)
+            parts = [growth[part, None] for part in chunks(np.full(eps.size, float(self.rise.size)))]
+            found = [(self.rise - part * self.fall).max(axis=1, initial=0.0) for part in parts]
+        return np.concatenate([np.zeros(0), *found])
+
+    def epsilon(self, delta: float) -> float:
+        """The eps at which D_E meets delta; 0 if it is smaller everywhere, inf if it is larger."""
+        live = self.rise > delta
+        with np.errstate(divide="ignore"):
+            ratio = float(((self.rise[live] - delta) / self.fall[live]).max(initial=0.0))
+        return math.log1p(ratio) * (1.0 + self._room)

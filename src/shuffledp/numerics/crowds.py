@@ -34,6 +34,13 @@ _ROOM, _STEP = 1e-11, 2.0**-46
 _AT_ONCE = 256
 
 
+def response(eps0: float) -> FloatArray:
+    """The matrix of binary randomized response, every entry right to a few roundings."""
+    keep = 1.0 / (1.0 + math.exp(-eps0))
+    flip = math.exp(-eps0) * keep
+    return np.array([[keep, flip], [flip, keep]])
+
+
 def multisets(m: int, kinds: int) -> int:
     """The number of multisets of m things of these kinds.
 
@@ -136,10 +143,7 @@ class EveryCrowd(OneByOne):
                 f"got {matrix.shape[0]} x {matrix.shape[1]}; use bound='auto'."
             )
 
-    @property
-    def quick(self) -> bool:
-        """Yes: there are few crowds, and most are discarded for many eps at once."""
-        return True
+    quick = True  # there are few crowds, and most are discarded for many eps at once
 
     def _few(self, n: int) -> bool:
         """Whether building the laws of all crowds of n - 1 users, and summing all pairs over them, is little work."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from .family import PairSet
@@ -10,10 +12,11 @@ from .symmetry import distinct_rows
 
 #: Matrices up to this many entries keep the second number of datasets, larger ones the third.
 _FEW_ENTRIES, _MANY_KEPT, _FEW_KEPT = 4096, 24, 8
-#: Up to the first number of inputs all pairs are compared for every x*; up to the second, the best few.
-_FEW_INPUTS, _MANY_INPUTS, _BEST = 8, 64, 8
-#: Products of this size are computed in one thread: waiting for a second one would cost more than it saves.
-_STRIP = 2**18
+#: Up to this many inputs all pairs are compared for every x*, beyond it the best few.
+_FEW_INPUTS, _BEST = 8, 8
+#: Beyond this many inputs, products are computed in strips of this size, each in one thread: waiting for a second one
+#: would cost more than it saves.
+_MANY_INPUTS, _STRIP = 64, 2**18
 
 
 def constant_datasets(matrix: FloatArray) -> PairSet:
@@ -26,10 +29,10 @@ def constant_datasets(matrix: FloatArray) -> PairSet:
 
 def two_count_datasets(matrix: FloatArray) -> PairSet:
     """The paper's Theorem 5.1: the same datasets, seen through two counts only (both directions)."""
-    return _different([two_counts(pair) for pair in _most_telling(distinct_rows(matrix))], matrix.size)
+    return _different(map(two_counts, _most_telling(distinct_rows(matrix))), matrix.size)
 
 
-def _different(pairs: list[ShuffledPair], entries: int) -> PairSet:
+def _different(pairs: Iterable[ShuffledPair], entries: int) -> PairSet:
     """The first few shuffled pairs with different laws; more of them for a small matrix."""
     seen: dict[bytes, ShuffledPair] = {}
     for pair in pairs:
@@ -37,11 +40,13 @@ def _different(pairs: list[ShuffledPair], entries: int) -> PairSet:
         table = np.round(np.column_stack([atoms.u, atoms.v, atoms.t]), 9)
         bare = np.sort(np.round(atoms.zero0 - 1j * atoms.zero1, 9))
         seen.setdefault(table[np.lexsort(table.T)].tobytes() + bare.tobytes(), pair)
-    return PairSet(list(seen.values())[: _MANY_KEPT if entries <= _FEW_ENTRIES else _FEW_KEPT])
+        if len(seen) == (_MANY_KEPT if entries <= _FEW_ENTRIES else _FEW_KEPT):
+            break
+    return PairSet(list(seen.values()))
 
 
-def _most_telling(rows: FloatArray) -> list[ShuffledPair]:
-    """(R0, R1, R(x*)) by falling sum (R0 - R1)^2 / R(x*), exposed symbols first; one pair per x* if d is large."""
+def _most_telling(rows: FloatArray) -> Iterator[ShuffledPair]:
+    """(R0, R1, R(x*)) by falling sum (R0 - R1)^2 / R(x*), exposed symbols first; the best few for every x*."""
     d = len(rows)
     found: list[tuple[float, int, int, int]] = []
     strip = d if d <= _MANY_INPUTS else max(1, _STRIP // rows.size)
@@ -56,17 +61,7 @@ def _most_telling(rows: FloatArray) -> list[ShuffledPair]:
         for column in rows[:, ~hidden].T:
             score += 1e12 * np.maximum(np.subtract.outer(column, column), 0.0)
         np.fill_diagonal(score, -1.0)
-        found += [(float(score.flat[i]), i // d, i % d, x) for i in _largest(score) if score.flat[i] > 0.0]
+        best = range(d * d) if d <= _FEW_INPUTS else np.argpartition(-score, _BEST, axis=None)[:_BEST].tolist()
+        found += [(float(score.flat[i]), i // d, i % d, x) for i in best if score.flat[i] > 0.0]
     found.sort(key=lambda item: -item[0])
-    return [ShuffledPair(P0=rows[a], P1=rows[b], t=rows[x]) for _, a, b, x in found]
-
-
-def _largest(score: FloatArray) -> list[int]:
-    """Places of the table to compare: all of a small one, the few largest, or the largest one and its mirror image."""
-    d = len(score)
-    if d <= _FEW_INPUTS:
-        return list(range(d * d))
-    if d <= _MANY_INPUTS:
-        return [int(i) for i in np.argpartition(-score, _BEST, axis=None)[:_BEST]]
-    top = int(score.argmax())
-    return [top, top % d * d + top // d]
+    return (ShuffledPair(P0=rows[a], P1=rows[b], t=rows[x]) for _, a, b, x in found)

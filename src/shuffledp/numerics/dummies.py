@@ -248,10 +248,7 @@ class DummyCounts(OneByOne):
         self._others_hide = others_hide and keep < 1.0
         self._limit = law.limit(keep)
 
-    @property
-    def quick(self) -> bool:
-        """One table serves many eps."""
-        return True
+    quick = True  # one table serves many eps
 
     def _delta(self, eps: float, n: int, side: Side) -> float:
         if side == "upper":
@@ -266,21 +263,17 @@ class DummyCounts(OneByOne):
         def fine(eps: float) -> bool:
             return self._delta(eps, n, side) <= delta
 
+        def close(at: float) -> float:
+            return 1e-3 * tol * max(at, _LOSS_DOUBT)
+
+        top = min(self._limit, _MOST_EPS)
         if fine(0.0):
             return Answer(0.0, 1, 1)
-        top = min(self._limit, _MOST_EPS)
-        low, high = 0.0, min(float(np.abs(_sums(self._law, self._keep).loss).max(initial=1.0)), top)
-        while not fine(high):
-            if high == top:
-                return Answer(top if top == self._limit else math.inf, 1, 1)
-            low, high = high, min(2.0 * high, top)
-
-        def close(at: float) -> float:
-            return 1e-3 * tol * at
-
+        if not fine(top):
+            return Answer(top if top == self._limit else math.inf, 1, 1)
         if side == "upper":
-            return Answer(bisect(fine, safe=high, unsafe=low, close=close), 1, 1)
-        return Answer(bisect(lambda eps: not fine(eps), safe=low, unsafe=high, close=close), 1, 1)
+            return Answer(bisect(fine, safe=top, unsafe=0.0, close=close), 1, 1)
+        return Answer(bisect(lambda eps: not fine(eps), safe=0.0, unsafe=top, close=close), 1, 1)
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """log delta at every eps."""

@@ -6,8 +6,9 @@ change with eps, n and direction, so none is fixed in advance.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -48,39 +49,46 @@ class Answer(NamedTuple):
     bound: str = ""
 
 
+class Asked(NamedTuple):
+    """Questions, one per row: the number of users, and the delta whose eps is asked for (or the other way round).
+
+    ``tol`` and ``side`` are those of all rows.  An upper eps above ``most`` may be any larger number: another analysis
+    beats it.
+    """
+
+    n: FloatArray
+    at: FloatArray
+    tol: float
+    side: Side
+    most: FloatArray = np.full(1, np.inf)
+
+    def take(self, rows: IntArray) -> Asked:
+        """Some of the rows."""
+        return self._replace(n=self.n[rows], at=self.at[rows], most=np.broadcast_to(self.most, self.n.shape)[rows])
+
+
 class Family(ABC):
     """What a bound makes of a mechanism.  Rows of one class are answered in one call."""
 
     @classmethod
     @abstractmethod
-    def epsilons(
-        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
+    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
         """The smallest eps with delta(eps) <= delta of every row, on the named side."""
 
     @classmethod
-    def epsilons_below(
-        cls, most: FloatArray, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
-        """The same, except that an upper eps above ``most`` may be any larger number: another analysis beats it."""
-        return cls.epsilons(families, n=n, delta=delta, tol=tol, side=side)
-
-    @classmethod
     @abstractmethod
-    def log_deltas(
-        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
-    ) -> FloatArray:
+    def log_deltas(cls, families: Sequence[Self], asked: Asked) -> FloatArray:
         """log delta(eps) of every row, on the named side, to a relative accuracy tol in delta."""
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The answer of a table of one row."""
-        return type(self).epsilons([self], n=np.array([float(n)]), delta=np.array([delta]), tol=tol, side=side)[0]
+        return type(self).epsilons([self], Asked(np.array([float(n)]), np.array([delta]), tol, side))[0]
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """log delta at every eps: a table with one row for each."""
         flat = np.asarray(eps, dtype=np.float64).reshape(-1)
-        users = np.full(flat.size, float(n))
-        return type(self).log_deltas([self] * flat.size, flat, n=users, tol=tol, side=side).reshape(np.shape(eps))
+        asked = Asked(np.full(flat.size, float(n)), flat, tol, side)
+        return type(self).log_deltas([self] * flat.size, asked).reshape(np.shape(eps))
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The members as shuffled pairs; None if they are not, or are more than ``most``."""
@@ -116,23 +124,19 @@ class OneByOne(Family):
         """log delta at every eps, on the named side, to a relative accuracy tol in delta."""
 
     @classmethod
-    def epsilons(
-        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
+    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
         """Row by row."""
-        rows = zip(families, n.tolist(), delta.tolist(), strict=True)
-        return [family.epsilon(n=int(users), delta=one, tol=tol, side=side) for family, users, one in rows]
+        rows = zip(families, asked.n.tolist(), asked.at.tolist(), strict=True)
+        return [family.epsilon(n=int(n), delta=delta, tol=asked.tol, side=asked.side) for family, n, delta in rows]
 
     @classmethod
-    def log_deltas(
-        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
-    ) -> FloatArray:
+    def log_deltas(cls, families: Sequence[Self], asked: Asked) -> FloatArray:
         """Curve by curve."""
-        out = np.full(eps.size, -np.inf)
-        first, which = numbered([(id(family), users) for family, users in zip(families, n.tolist(), strict=True)])
+        out = np.full(len(families), -np.inf)
+        first, which = numbered([(id(family), users) for family, users in zip(families, asked.n.tolist(), strict=True)])
         for k, i in enumerate(first.tolist()):
             mine = which == k
-            out[mine] = families[i].log_delta(eps[mine], n=int(n[i]), tol=tol, side=side)
+            out[mine] = families[i].log_delta(asked.at[mine], n=int(asked.n[i]), tol=asked.tol, side=asked.side)
         return out
 
 
@@ -152,30 +156,34 @@ class Listed(Family):
         """All members of all questions."""
 
     @classmethod
-    def epsilons(
-        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
+    def parts(cls, families: Sequence[Self], n: FloatArray) -> Iterable[IntArray]:
+        """Groups of questions whose members are rows of one curve; for one that is in none, nothing is claimed."""
+        return [np.arange(n.size)]
+
+    @classmethod
+    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
         """The largest eps over the members of every question."""
-        return cls.epsilons_below(np.full(n.size, np.inf), families, n=n, delta=delta, tol=tol, side=side)
+        out = [Answer(math.inf, 0, 0)] * len(families)
+        for part in cls.parts(families, asked.n):
+            mine = asked.take(part)
+            owner, curve = cls.rows([families[i] for i in part.tolist()], mine.n, mine.tol, mine.side)
+            best, evaluated, looser = largest_epsilons(owner, curve, np.log(mine.at), mine.tol, mine.most)
+            notes = [_LOOSER if crowded else "" for crowded in looser.tolist()]
+            count = np.bincount(owner, minlength=part.size)
+            found = zip(best.tolist(), evaluated.tolist(), count.tolist(), notes, strict=True)
+            for i, row in zip(part.tolist(), found, strict=True):
+                out[i] = Answer(*row)
+        return out
 
     @classmethod
-    def epsilons_below(
-        cls, most: FloatArray, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
-        """The same; the search ends above ``most``."""
-        owner, curve = cls.rows(families, n, tol, side)
-        best, evaluated, looser = largest_epsilons(owner, curve, np.log(delta), n, tol, most)
-        notes = [_LOOSER if crowded else "" for crowded in looser.tolist()]
-        count = np.bincount(owner, minlength=n.size)
-        return [Answer(*row) for row in zip(best.tolist(), evaluated.tolist(), count.tolist(), notes, strict=True)]
-
-    @classmethod
-    def log_deltas(
-        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
-    ) -> FloatArray:
+    def log_deltas(cls, families: Sequence[Self], asked: Asked) -> FloatArray:
         """The largest log delta over the members of every question at its eps."""
-        owner, curve = cls.rows(families, n, tol / 30.0, side)
-        return largest_values(owner, curve, eps, tol)
+        out = np.zeros(len(families))
+        for part in cls.parts(families, asked.n):
+            mine = asked.take(part)
+            owner, curve = cls.rows([families[i] for i in part.tolist()], mine.n, mine.tol / 30.0, mine.side)
+            out[part] = largest_values(owner, curve, mine.at, mine.tol)
+        return out
 
 
 class PairSet(Listed):
@@ -211,40 +219,36 @@ class PairSet(Listed):
         return self if chance == 1.0 else PairSet([pair.thinned(chance) for pair in self._members])
 
 
-def epsilons(families: Sequence[Family], *, n: FloatArray, delta: FloatArray, tol: float, side: Side) -> list[Answer]:
+def epsilons(families: Sequence[Family], asked: Asked) -> list[Answer]:
     """The answers of many families, one row each: those of one class in one call.
 
     Examples
     --------
     >>> coin = PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
-    >>> found = epsilons([coin, coin], n=np.array([1e3, 1e6]), delta=np.full(2, 1e-6), tol=1e-4, side="upper")
+    >>> found = epsilons([coin, coin], Asked(n=np.array([1e3, 1e6]), at=np.full(2, 1e-6), tol=1e-4, side="upper"))
     >>> [round(answer.epsilon, 3) for answer in found]
     [0.168, 0.004]
     """
-    out: list[Answer | None] = [None] * len(families)
-    for kind, rows in _kinds(families):
-        mine = [families[i] for i in rows.tolist()]
-        found = kind.epsilons(mine, n=n[rows], delta=delta[rows], tol=tol, side=side)
-        for i, answer in zip(rows.tolist(), found, strict=True):
-            out[i] = answer
-    return [answer for answer in out if answer is not None]
+    out: dict[int, Answer] = {}
+    for kind, rows, mine in _kinds(families):
+        out |= zip(rows.tolist(), kind.epsilons(mine, asked.take(rows)), strict=True)
+    return [out[i] for i in range(len(families))]
 
 
-def log_deltas(families: Sequence[Family], eps: FloatArray, *, n: FloatArray, tol: float, side: Side) -> FloatArray:
+def log_deltas(families: Sequence[Family], asked: Asked) -> FloatArray:
     """log delta of many families, one row each: those of one class in one call."""
-    out = np.full(len(families), -np.inf)
-    for kind, rows in _kinds(families):
-        mine = [families[i] for i in rows.tolist()]
-        out[rows] = kind.log_deltas(mine, eps[rows], n=n[rows], tol=tol, side=side)
+    out = np.empty(len(families))
+    for kind, rows, mine in _kinds(families):
+        out[rows] = kind.log_deltas(mine, asked.take(rows))
     return out
 
 
-def _kinds(families: Sequence[Family]) -> list[tuple[type[Family], IntArray]]:
+def _kinds(families: Sequence[Family]) -> list[tuple[type[Family], IntArray, list[Family]]]:
     """The rows of every class of families."""
     rows: dict[type[Family], list[int]] = {}
     for i, family in enumerate(families):
         rows.setdefault(type(family), []).append(i)
-    return [(kind, np.array(at)) for kind, at in rows.items()]
+    return [(kind, np.array(at), [families[i] for i in at]) for kind, at in rows.items()]
 
 
 class Smallest(Family):
@@ -261,39 +265,35 @@ class Smallest(Family):
         self.families = dict(families)
 
     @classmethod
-    def epsilons(
-        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
+    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
         """All rows of one class of analyses are asked in one call; the swap bound, which takes longest, comes last."""
         parts = [(i, name) for i, family in enumerate(families) for name in reversed(family.families)]
         best: dict[int, Answer] = {}
-        least = np.full(n.size, np.inf)
-        for kind, rows in _kinds([families[i].families[name] for i, name in parts]):
-            owner, names = zip(*(parts[k] for k in rows.tolist()), strict=True)
-            mine, at = [families[i].families[name] for i, name in zip(owner, names, strict=True)], list(owner)
-            found = kind.epsilons_below(least[at], mine, n=n[at], delta=delta[at], tol=tol, side=side)
-            for i, name, answer in zip(owner, names, found, strict=True):
+        least = np.broadcast_to(asked.most, asked.n.shape).copy()
+        for kind, rows, mine in _kinds([families[i].families[name] for i, name in parts]):
+            owner = [parts[k] for k in rows.tolist()]
+            found = kind.epsilons(mine, asked._replace(most=least).take(np.array([i for i, _ in owner])))
+            for (i, name), answer in zip(owner, found, strict=True):
                 old = best.get(i)
-                if old is None or (answer.epsilon <= old.epsilon if side == "upper" else answer.epsilon >= old.epsilon):
+                if old is None or better(answer.epsilon, old.epsilon, asked.side):
                     best[i] = answer._replace(bound=answer.bound or name)
                     least[i] = answer.epsilon
-        return [best[i] for i in range(n.size)]
+        return [best[i] for i in range(len(families))]
 
     @classmethod
-    def log_deltas(
-        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
-    ) -> FloatArray:
+    def log_deltas(cls, families: Sequence[Self], asked: Asked) -> FloatArray:
         """The best of all analyses at every eps; one that a coarse value shows to be clearly larger is left out."""
-        best = np.full(eps.size, np.inf if side == "upper" else -np.inf)
+        upper = asked.side == "upper"
+        best = np.full(len(families), np.inf if upper else -np.inf)
         for k in range(max(len(family.families) for family in families)):
             rows = np.array([i for i, family in enumerate(families) if k < len(family.families)])
             parts = [list(families[i].families.values())[k] for i in rows.tolist()]
-            if k and side == "upper":  # leaving one out is sound: the others hold
-                look = log_deltas(parts, eps[rows], n=n[rows], tol=tuning.GLANCE, side=side)
+            if k and upper:  # leaving one out is sound: the others hold
+                look = log_deltas(parts, asked.take(rows)._replace(tol=tuning.GLANCE))
                 near = np.flatnonzero(look <= best[rows] + tuning.CLEARLY)
                 rows, parts = rows[near], [parts[i] for i in near.tolist()]
-            found = log_deltas(parts, eps[rows], n=n[rows], tol=tol, side=side)
-            best[rows] = np.minimum(best[rows], found) if side == "upper" else np.maximum(best[rows], found)
+            found = log_deltas(parts, asked.take(rows))
+            best[rows] = np.minimum(best[rows], found) if upper else np.maximum(best[rows], found)
         return best
 
     @property
@@ -312,3 +312,20 @@ class Smallest(Family):
         if not kept:
             raise refused
         return Smallest(kept)
+
+
+def better(new: float, old: float, side: Side) -> bool:
+    """Whether one eps is at least as good as another."""
+    return new <= old if side == "upper" else new >= old
+
+
+class Best(Smallest):
+    """Analyses that all hold and go by one name: the smallest upper bound, the largest lower one."""
+
+    def __init__(self, *families: Family) -> None:
+        super().__init__({str(k): family for k, family in enumerate(families)})
+
+    @classmethod
+    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
+        """The better answers, without saying which analysis gave them."""
+        return [answer._replace(bound="") for answer in super().epsilons(families, asked)]

@@ -13,7 +13,6 @@ things keep that cheap and exact:
 from __future__ import annotations
 
 import itertools
-import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -24,8 +23,7 @@ import numpy as np
 from ..errors import BoundNotApplicableError
 from . import tuning
 from .curve import Curve, Guess, PairCurve, Values
-from .family import Answer, Family, Listed, PairSet, Rows
-from .line import saddle
+from .family import Family, Listed, PairSet, Rows
 from .moments import PairMoments
 from .pair import TINY, FloatArray, IntArray, ShuffledPair, Side, distinct, mass_slack
 from .rows import ULP, Laws, chunks, expose_rare, numbered
@@ -124,10 +122,6 @@ class MatrixPairs(Listed):
     def curve(self, members: IntArray, n: FloatArray, tol: float) -> Curve:
         """The curve of some members, each among its n; ``tol`` is the relative accuracy wanted of eps."""
 
-    @abstractmethod
-    def abscissas(self, members: IntArray, n: FloatArray, eps: FloatArray, tol: float) -> FloatArray:
-        """Good abscissas at which to compare the types of some members; any abscissa is sound."""
-
     @cached_property
     def facts(self) -> tuple[FloatArray, FloatArray]:
         """By member: the approximate variance that eps grows with, and an eps from which on delta is 0."""
@@ -147,39 +141,14 @@ class MatrixPairs(Listed):
         return Rows(owner, MatrixCurve(family, np.tile(members, n.size), n[owner], tol))
 
     @classmethod
-    def epsilons_below(
-        cls, most: FloatArray, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
-        """The largest eps over the members of every question; inf where nothing is searched."""
-        out = [Answer(math.inf, 0, family.listed.size) for family in families]
-        for part in _searched(families, n):
-            mine = [families[i] for i in part.tolist()]
-            found = super().epsilons_below(most[part], mine, n=n[part], delta=delta[part], tol=tol, side=side)
-            for i, answer in zip(part.tolist(), found, strict=True):
-                out[i] = answer
-        return out
-
-    @classmethod
-    def log_deltas(
-        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
-    ) -> FloatArray:
-        """The largest log delta over the members of every question at its eps; log 1 where nothing is searched."""
-        out = np.zeros(eps.size)
-        for part in _searched(families, n):
-            mine = [families[i] for i in part.tolist()]
-            out[part] = super().log_deltas(mine, eps[part], n=n[part], tol=tol, side=side)
-        return out
-
-
-def _searched(families: Sequence[MatrixPairs], n: FloatArray) -> Iterator[IntArray]:
-    """Groups of questions to search: each about one matrix, with a bounded number of rows."""
-    which = numbered([id(family) for family in families])[1]
-    members = np.array([float(family.listed.size) for family in families])
-    enough = n >= np.array([family.fewest_users for family in families])
-    for k in range(int(which.max(initial=-1)) + 1):
-        mine = np.flatnonzero((which == k) & enough)
-        for part in chunks(members[mine], tuning.MOST_ROWS):
-            yield mine[part]
+    def parts(cls, families: Sequence[Self], n: FloatArray) -> Iterator[IntArray]:
+        """Each is about one matrix, with a bounded number of rows."""
+        which = numbered([id(family) for family in families])[1]
+        members, fewest = np.array([[float(family.listed.size), family.fewest_users] for family in families]).T
+        for k in range(int(which.max(initial=-1)) + 1):
+            mine = np.flatnonzero((which == k) & (n >= fewest))
+            for part in chunks(members[mine], tuning.MOST_ROWS):
+                yield mine[part]
 
 
 class MatrixCurve(Curve):
@@ -224,14 +193,9 @@ class MatrixCurve(Curve):
 
     def screen(self, eps: FloatArray, level: FloatArray) -> FloatArray:
         """From moments."""
-        family, members, n = self.family, self._members, self._n
-
-        def abscissas(rows: IntArray) -> FloatArray:
-            parts = (rows[part] for part in chunks(np.full(rows.size, float(family.cells)), tuning.LARGEST_CURVE))
-            return np.concatenate([family.abscissas(members[i], n[i], eps[i], self._tol) for i in parts])
-
+        family, members = self.family, self._members
         pairs = family.first[members], family.second[members]
-        value = family.moments.screen(*pairs, family.users(n), eps, level, abscissas)
+        value = family.moments.screen(*pairs, family.users(self._n), eps, level)
         return np.where(eps >= self.limit, -np.inf, value)
 
 
@@ -271,12 +235,6 @@ class BlanketPairs(MatrixPairs):
         laws = Laws(gap, v, t, made.bare[a] - made.bare[b], made.bare[b], n, limit)
         keys = numbered(list(zip(members.tolist(), n.tolist(), strict=True)))[1]
         return PairCurve(expose_rare(laws), "upper", keys, {})
-
-    @np.errstate(all="ignore")
-    def abscissas(self, members: IntArray, n: FloatArray, eps: FloatArray, tol: float) -> FloatArray:
-        """The saddles."""
-        laws = self.curve(members, n, tol).laws
-        return saddle(laws.at(eps, "upper")[0], laws.t, n)
 
 
 class SwapPairs(MatrixPairs):
@@ -328,11 +286,6 @@ class SwapPairs(MatrixPairs):
             fewest_free=nothing,
         )
         return SwapCurve(table, which, n, Others.fixed(n), dither_for(tol))
-
-    @np.errstate(all="ignore")
-    def abscissas(self, members: IntArray, n: FloatArray, eps: FloatArray, tol: float) -> FloatArray:
-        """The saddles of the worst types."""
-        return self.curve(members, n, tol).placed(eps)[0].c
 
 
 def _levels(rows: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

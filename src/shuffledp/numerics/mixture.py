@@ -26,6 +26,7 @@ from .family import Listed, Rows
 from .ledger import charge
 from .pair import FloatArray, IntArray, ShuffledPair, Side
 from .rows import numbered
+from .swap.pair import ranges
 
 #: Coins that stand for a Poisson number, and the largest mean for which they do.
 _COINS, _COINS_UP_TO = 10**14, 2e5
@@ -108,8 +109,7 @@ class MixtureCurve(Curve):
     def take(self, rows: IntArray) -> MixtureCurve:
         """Some of the rows."""
         sizes = self._sizes[rows]
-        ends = np.cumsum(sizes)
-        flat = np.repeat(self._start[rows] - (ends - sizes), sizes) + np.arange(int(sizes.sum()))
+        flat, _, _ = ranges(self._start[rows], sizes)
         return MixtureCurve(self._curve.take(flat), self._log_mass[flat], sizes)
 
     @np.errstate(all="ignore")
@@ -199,8 +199,7 @@ class MixtureSet(Listed):
         first, which = numbered([(id(family), users) for family, users in zip(families, n.tolist(), strict=True)])
         made = [[parts for parts in families[i]._make(int(n[i]), side, tol) if parts] for i in first.tolist()]
         sizes = np.array([len(parts) for parts in made], dtype=np.int64)
-        owner, start = np.repeat(np.arange(n.size), sizes[which]), (np.cumsum(sizes) - sizes)[which]
-        member = start[owner] + np.arange(owner.size) - np.searchsorted(owner, owner)
+        member, owner, _ = ranges((np.cumsum(sizes) - sizes)[which], sizes[which])
         return Rows(owner, MixtureCurve.of([parts for some in made for parts in some], side).take(member))
 
 

@@ -15,7 +15,6 @@ one more copy of X.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -44,7 +43,7 @@ _SHRINK = 0.7 ** np.arange(8.0)
 _DITHER = 0.05
 
 
-class Asked(NamedTuple):
+class Pairs(NamedTuple):
     """What is asked of pairs (first, second), by row; ``which`` is the row's place among the waiting times."""
 
     first: IntArray
@@ -55,17 +54,17 @@ class Asked(NamedTuple):
     which: IntArray
     waiting: Waiting
 
-    def take(self, rows: IntArray) -> Asked:
+    def take(self, rows: IntArray) -> Pairs:
         """Some of the rows."""
         first, second, which = self.first[rows], self.second[rows], self.which[rows]
-        return Asked(first, second, self.gain[rows], self.copies[rows], self.level[rows], which, self.waiting)
+        return Pairs(first, second, self.gain[rows], self.copies[rows], self.level[rows], which, self.waiting)
 
 
 class Bounds(NamedTuple):
     """Pairs on their lines, and what is known of every type there (pair, type)."""
 
     c: FloatArray
-    moved: np.ndarray  # whether c is below the saddle, because moments bound nothing at the saddle
+    saddle: FloatArray  # about that of the widest type; c is smaller where moments bound nothing there
     most: FloatArray  # max w, or 0
     width: FloatArray  # at least the range of X
     log_m: FloatArray  # at least log M(c)
@@ -104,45 +103,32 @@ class PairMoments:
 
     @np.errstate(all="ignore")
     def screen(
-        self,
-        first: IntArray,
-        second: IntArray,
-        users: FloatArray,
-        eps: FloatArray,
-        level: FloatArray,
-        abscissas: Callable[[IntArray], FloatArray],
+        self, first: IntArray, second: IntArray, users: FloatArray, eps: FloatArray, level: FloatArray
     ) -> FloatArray:
         """Upper values of log delta of pairs, over all types; where they are at most ``level`` they need not be sharp.
 
         The first values come from four moments.  Where these exceed the level, the laws of the types that they leave
-        open decide; where moments bound nothing, the laws of all types do, at the given ``abscissas``.
+        open decide; where moments bound nothing at the saddle, the laws of all types do.
         """
         gain = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), "upper"))
         bare = np.maximum(self.bare[first] - (1.0 + gain)[:, None] * self.bare[second], 0.0).sum(axis=1) * (1.0 + 1e-12)
         hidden = np.exp(level) - bare  # what is left of delta; if nothing is, no bound needs to be sharp
         hidden = np.where(bare > 0.0, np.where(hidden > 0.0, np.log(hidden), np.inf), level)
         asked = self._asked(first, second, users, gain, hidden)
-        value, far, settled, found, looked = np.empty(eps.size), [], [], [], 0
+        value, settled, found, looked = np.empty(eps.size), [], [], 0
         for part in chunks(np.full(eps.size, 3.0 * self.symbols)):
             rows = np.arange(part.start, part.stop)
             mine = asked.take(rows)
             bounds = self._bounds(mine)
             value[rows] = self._in_shells(bounds, mine)
             left = np.flatnonzero(~(value[rows] <= mine.level))
-            far.append(rows[left[bounds.moved[left]]])
-            left = left[~bounds.moved[left]]
             looked += left.size * len(self.types)
             if looked <= _MOST_ALONE:
-                row, kind = self._triples(left)
+                row, kind = np.repeat(left, len(self.types)), np.tile(np.arange(len(self.types)), left.size)
                 alone = self._bound(bounds.log_m[row, kind], bounds.variance[row, kind], bounds, row, mine)
-                kept = np.flatnonzero(~(alone <= mine.level[row]))
+                kept = np.flatnonzero((bounds.c < bounds.saddle)[row] | ~(alone <= mine.level[row]))
                 settled.append(rows[left])
-                found.append((rows[row[kept]], kind[kept], bounds.c[row[kept]]))
-        rows = np.concatenate([*far, np.zeros(0, dtype=np.int64)])
-        if 0 < rows.size * self.types.size <= tuning.MOST_OPEN_CELLS:
-            row, kind = self._triples(np.arange(rows.size))
-            settled.append(rows)
-            found.append((rows[row], kind, abscissas(rows)[row]))
+                found.append((rows[row[kept]], kind[kept], bounds.saddle[row[kept]]))
         if found and sum(len(c) for *_, c in found) * self.symbols <= tuning.MOST_OPEN_CELLS:
             row, kind, c = (np.concatenate(column) for column in zip(*found, strict=True))
             rows = np.concatenate(settled)
@@ -151,21 +137,17 @@ class PairMoments:
             value[rows] = np.fmin(value[rows], finer[rows])
         return np.asarray(np.logaddexp(value, np.log(bare)))
 
-    def _triples(self, rows: IntArray) -> tuple[IntArray, IntArray]:
-        """Some rows with all types."""
-        return np.repeat(rows, len(self.types)), np.tile(np.arange(len(self.types)), rows.size)
-
     def _asked(
         self, first: IntArray, second: IntArray, users: FloatArray, gain: FloatArray, level: FloatArray
-    ) -> Asked:
+    ) -> Pairs:
         """Consecutive rows with the same users and level share their waiting times."""
         new = np.append(True, (users[1:] != users[:-1]) | (level[1:] != level[:-1]))
         start = np.flatnonzero(new)
         kept = tuning.SWAP_CUT - np.clip(level[start], -745.0, 0.0)
         waiting = Waiting.of(np.full(start.size, self.beta), Others.fixed(users[start]), kept)
-        return Asked(first, second, gain, np.maximum(users - 1.0 / self.beta, 1.0), level, np.cumsum(new) - 1, waiting)
+        return Pairs(first, second, gain, np.maximum(users - 1.0 / self.beta, 1.0), level, np.cumsum(new) - 1, waiting)
 
-    def _bounds(self, asked: Asked) -> Bounds:
+    def _bounds(self, asked: Pairs) -> Bounds:
         """Four moments of every type, and the line near the saddle of the widest one."""
         a, b, s = asked.first, asked.second, self.share
         w = self.level[a] - self.level[b] - asked.gain[:, None] * self.level[b]
@@ -203,9 +185,9 @@ class PairMoments:
         y = c * (reach / s)[:, None]
         error = 2.0 * (self._room * (1.0 + y) * e2 + self._floor * s * y**2 * (1.0 + y) + c * doubt[:, None])
         variance = tilted_variance(e1, e2, e3, log_m, error) / (c * c)
-        return Bounds(c[:, 0], place[:, 0] > 0, most, (most - least) / s * (1.0 + 1e-12), log_m, variance)
+        return Bounds(c[:, 0], near, most, (most - least) / s * (1.0 + 1e-12), log_m, variance)
 
-    def _in_shells(self, bounds: Bounds, asked: Asked) -> FloatArray:
+    def _in_shells(self, bounds: Bounds, asked: Pairs) -> FloatArray:
         """Upper values of log delta over all types: a type of a shell has at most its M and at least its variance."""
         top = bounds.log_m.max(axis=1)
         value = _whole(top, -1.0 - np.log(bounds.c) + 1e-9, asked.which, asked.waiting)  # for any variance
@@ -224,19 +206,19 @@ class PairMoments:
         return value
 
     def _bound(
-        self, log_m: FloatArray, variance: FloatArray, bounds: Bounds, row: IntArray, asked: Asked
+        self, log_m: FloatArray, variance: FloatArray, bounds: Bounds, row: IntArray, asked: Pairs
     ) -> FloatArray:
         """An upper value of log delta, given an upper value of log M and a lower one of the tilted variance."""
         variance = variance * asked.waiting.fewest[asked.which[row]]
         tail = log_tail(variance, bounds.width[row] ** 2 / variance, bounds.c[row])  # E(X - X')^4 <= 2 V width^2
         return _whole(log_m, tail, asked.which[row], asked.waiting)
 
-    def _law(self, asked: Asked, kind: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _law(self, asked: Pairs, kind: IntArray) -> tuple[FloatArray, FloatArray]:
         """X and t of triples."""
         b, t = self.level[asked.second], self.types[kind] * self.share
         return ((self.level[asked.first] - b) - asked.gain[:, None] * b) / t, t * self.omega
 
-    def _by_laws(self, asked: Asked, row: IntArray, kind: IntArray, c: FloatArray) -> FloatArray:
+    def _by_laws(self, asked: Pairs, row: IntArray, kind: IntArray, c: FloatArray) -> FloatArray:
         """Upper values of log delta of triples from their laws; those that exceed the level are summed, if few."""
         value, deviation = np.empty((2, c.size))
         for part in chunks(np.full(c.size, float(self.symbols))):

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import BoundNotApplicableError
 from .counts import UNSEEN_USERS, Count, Distribution
-from .family import Answer, Family, Smallest, epsilons, log_deltas
+from .family import Answer, Asked, Family, better, epsilons, log_deltas
 from .ledger import charge
 from .pair import FloatArray, Side
 from .rows import numbered
@@ -48,13 +48,18 @@ class Split(Family):
     >>> from .family import PairSet
     >>> from .pair import ShuffledPair
     >>> coin = PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
-    >>> half = Split(coin, lambda n: Count(0, ((n - 1, 0.5),)))
+    >>> half = Split.of_users(coin, 0.5)
     >>> [round(f.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 3) for f in (half, coin.thinned(0.5))]
     [0.27, 0.245]
     """
 
     def __init__(self, family: Family, count: Callable[[int], Count], *, shown: bool = True) -> None:
         self._family, self._count, self._shown = family, count, shown
+
+    @classmethod
+    def of_users(cls, family: Family, chance: float, *, shown: bool = True) -> Family:
+        """The family where each of the others takes part with this probability, with all of its messages or none."""
+        return family if chance == 1.0 else cls(family, lambda n: Count(0, ((n - 1, chance),)), shown=shown)
 
     def _cuts(self, n: int, shares: Sequence[float], side: Side) -> list[Cut]:
         """For each share the largest k whose bound on Pr[M < k] is at most that share."""
@@ -75,40 +80,34 @@ class Split(Family):
         return [Cut(k, upto(k - 1 if side == "upper" else k)) for k in map(largest, shares)]
 
     @classmethod
-    def epsilons(
-        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
+    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
         """The best eps over the cuts, all of them rows of one call."""
-        owner, cuts = [], []
-        for i, (family, users, one) in enumerate(zip(families, n.tolist(), delta.tolist(), strict=True)):
-            shares = [share * one for share in _SHARES] if side == "upper" else list(_KEPT)
-            made = [cut for cut in family._cuts(int(users), shares, side) if side == "upper" or one < cut.mass]
+        owner, cuts, side = [], [], asked.side
+        for i, (family, users, delta) in enumerate(zip(families, asked.n.tolist(), asked.at.tolist(), strict=True)):
+            shares = [share * delta for share in _SHARES] if side == "upper" else list(_KEPT)
+            made = [cut for cut in family._cuts(int(users), shares, side) if side == "upper" or delta < cut.mass]
             owner += [i] * len(made)
             cuts += made
-        at, mass = np.array(owner, dtype=np.int64), np.array([cut.mass for cut in cuts])
-        left = delta_left(delta[at], mass, side)
-        users = np.array([cut.k + 1.0 for cut in cuts])
-        found = epsilons([families[i]._family for i in owner], n=users, delta=left, tol=tol, side=side)
-        best = [Answer(np.inf if side == "upper" else 0.0, 0, 0)] * n.size
-        for i, answer in zip(owner, found, strict=True):
-            if answer.epsilon < best[i].epsilon if side == "upper" else answer.epsilon > best[i].epsilon:
+        users, mass = np.array([cut.k + 1.0 for cut in cuts]), np.array([cut.mass for cut in cuts])
+        inner = asked.take(np.array(owner, dtype=np.int64))
+        inner = inner._replace(n=users, at=delta_left(inner.at, mass, side))
+        best = [Answer(np.inf if side == "upper" else 0.0, 0, 0)] * len(families)
+        for i, answer in zip(owner, epsilons([families[i]._family for i in owner], inner), strict=True):
+            if better(answer.epsilon, best[i].epsilon, side):
                 best[i] = answer
         return best
 
     @classmethod
-    def log_deltas(
-        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
-    ) -> FloatArray:
+    def log_deltas(cls, families: Sequence[Self], asked: Asked) -> FloatArray:
         """The best log delta over the cuts, all of them rows of one call."""
-        shares = _TAILS if side == "upper" else _KEPT
-        first, which = numbered([(id(family), users) for family, users in zip(families, n.tolist(), strict=True)])
-        made = [families[i]._cuts(int(n[i]), shares, side) for i in first.tolist()]
+        side, shares = asked.side, _TAILS if asked.side == "upper" else _KEPT
+        first, which = numbered([(id(family), users) for family, users in zip(families, asked.n.tolist(), strict=True)])
+        made = [families[i]._cuts(int(asked.n[i]), shares, side) for i in first.tolist()]
         cuts = [cut for w in which.tolist() for cut in made[w]]
-        owner = np.repeat(np.arange(eps.size), len(shares))
+        owner = np.repeat(np.arange(len(families)), len(shares))
         users, mass = np.array([cut.k + 1.0 for cut in cuts]), np.array([cut.mass for cut in cuts])
-        inner = [families[i]._family for i in owner.tolist()]
-        value = log_deltas(inner, eps[owner], n=users, tol=tol, side=side)
-        table = log_delta_with_cut(value, mass, side).reshape(eps.size, len(shares))
+        value = log_deltas([families[i]._family for i in owner.tolist()], asked.take(owner)._replace(n=users))
+        table = log_delta_with_cut(value, mass, side).reshape(-1, len(shares))
         return np.asarray(table.min(axis=1) if side == "upper" else table.max(axis=1))
 
 
@@ -130,39 +129,3 @@ def delta_left(delta: FloatArray, mass: FloatArray, side: Side) -> FloatArray:
     if side == "upper":
         return np.asarray((delta - mass) * (1.0 - 1e-12))
     return np.minimum(delta / mass * (1.0 + 1e-12), 1.0 - 1e-16)
-
-
-class Sides(Family):
-    """A family for upper bounds and another one for lower bounds."""
-
-    def __init__(self, upper: Family, lower: Family) -> None:
-        self._of: dict[Side, Family] = {"upper": upper, "lower": lower}
-
-    @classmethod
-    def epsilons(
-        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
-        """The answers of this side's families."""
-        return epsilons([family._of[side] for family in families], n=n, delta=delta, tol=tol, side=side)
-
-    @classmethod
-    def log_deltas(
-        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
-    ) -> FloatArray:
-        """The answers of this side's families."""
-        return log_deltas([family._of[side] for family in families], eps, n=n, tol=tol, side=side)
-
-
-class Best(Smallest):
-    """Analyses that all hold and go by one name: the smallest upper bound, the largest lower one."""
-
-    def __init__(self, *families: Family) -> None:
-        super().__init__({str(k): family for k, family in enumerate(families)})
-
-    @classmethod
-    def epsilons(
-        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
-        """The better answers, without saying which analysis gave them."""
-        found = super().epsilons(families, n=n, delta=delta, tol=tol, side=side)
-        return [answer._replace(bound="") for answer in found]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .family import Answer, Family, epsilons, log_deltas
+from .family import Answer, Asked, Family, epsilons, log_deltas
 from .ledger import charge
 from .pair import FloatArray, IntArray, ShuffledPair, Side, distinct
 from .rows import chunks
@@ -52,25 +52,21 @@ class Alike(Family):
         self.family, self.members, self.room = family, members, room
 
     @classmethod
-    def epsilons(
-        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
-    ) -> list[Answer]:
+    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
         """The answers for a slightly smaller delta, raised slightly."""
-        room = _rooms(families, side)
-        found = epsilons([f.family for f in families], n=n, delta=delta * (1.0 - room), tol=tol, side=side)
+        room = _rooms(families, asked.side)
+        found = epsilons([f.family for f in families], asked._replace(at=asked.at * (1.0 - room)))
         return [
             answer._replace(epsilon=answer.epsilon + more, members=family.members or answer.members)
             for family, answer, more in zip(families, found, room.tolist(), strict=True)
         ]
 
     @classmethod
-    def log_deltas(
-        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
-    ) -> FloatArray:
+    def log_deltas(cls, families: Sequence[Self], asked: Asked) -> FloatArray:
         """The largest log delta over the members, at a slightly smaller eps."""
-        room = _rooms(families, side)
-        at = np.maximum(eps - room, 0.0)
-        return same_law(log_deltas([f.family for f in families], at, n=n, tol=tol, side=side), eps, room)
+        room = _rooms(families, asked.side)
+        at = np.maximum(asked.at - room, 0.0)
+        return same_law(log_deltas([f.family for f in families], asked._replace(at=at)), asked.at, room)
 
     @property
     def quick(self) -> bool:

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...numerics.family import Family, PairSet
+from ...numerics.family import Best, Family, PairSet
 from ...numerics.matrix import blanket_pairs, swap_pairs
 from ...numerics.pair import FloatArray, ShuffledPair
-from ...numerics.participation import Best
 from ...numerics.product import moments, product_pair, rounding_slack, tells_most, tuples_up_to_order, unchanged
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair

@@ -1,4 +1,4 @@
-"""Other scales of privacy: Renyi divergences from a profile and back to (eps, delta), and the mu of a Gaussian release.
+"""Other scales of privacy: Renyi divergences, trade-off functions, and the mu of a Gaussian release, from profiles.
 
 For a pair of laws and an order a > 1, with h(E) = D_E in either direction (the larger one),
 
@@ -11,6 +11,17 @@ as a logarithm: orders of many thousands need delta far below the smallest doubl
 
 An infinite local guarantee means a set with P > 0 = Q, so every Renyi divergence is infinite.
 
+A trade-off function T(Q, P)(alpha) is the least 1 - E_P[test] over all tests with E_Q[test] <= alpha.  For every E >= 0
+
+    E_P[test] <= E E_Q[test] + D_E(P || Q),   so   T(Q, P)(alpha) >= 1 - D_E(P || Q) - E alpha,
+
+and the best E attains it (Neyman and Pearson).  D_E(P||Q) = 1 - E + E D_{1/E}(Q||P) turns the terms with E < 1 into
+(1 - D_{1/E}(Q||P) - alpha) E.  So with an upper bound delta(eps) on both directions for all neighbors, *any* eps gives
+the valid lower values 1 - delta - e^eps alpha and e^-eps (1 - delta - alpha) of every trade-off function
+(docs/outputs.md, Proposition 1).  From above a trade-off function is known by one fixed pair: where g(E) <= D_E(P||Q)
+for *all* E > 0, T(Q, P)(alpha) is at most the supremum of 1 - g(E) - E alpha.  (A different pair at every E would not
+do: a test is made for one pair.)
+
 Shuffled rounds are nearly mu-GDP each, and the squares of mu add up (Dong, Roth, Su, JRSS B 84, 2022, Corollary 2).
 A search starts from there; no guarantee rests on mu.
 """
@@ -22,18 +33,29 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import erfcx  # type: ignore[import-untyped]
 
 from ..ledger import charge
 from ..pair import FloatArray
 from ..search import bisect
 from .profile_curve import Curve
 
+#: Relative rounding of a trade-off function.
+_ROUNDING = 1e-13
 #: Orders that :meth:`shuffledp.Accountant.renyi` takes by default; optimal orders grow with the number of users.
 ORDERS = tuple(
     [1.0 + x / 10.0 for x in range(1, 100)]
     + [float(x) for x in range(11, 64)]
     + [2.0**x * y for x in range(6, 24) for y in (1.0, 1.2, 1.5)]
 )
+
+
+class Lines(NamedTuple):
+    """Lower values of a profile: between two eps it is at least the line in e^eps from ``left`` to ``right`` (logs)."""
+
+    eps: FloatArray
+    left: FloatArray
+    right: FloatArray
 
 
 def from_curve(curve: Curve, orders: ArrayLike) -> FloatArray:
@@ -57,21 +79,21 @@ def from_curve(curve: Curve, orders: ArrayLike) -> FloatArray:
     a = np.asarray(orders, dtype=np.float64)
     if curve.log_delta[-1] > -np.inf:
         return np.full(a.shape, np.inf)
-    if curve.eps.size == 1:
-        return np.zeros(a.shape)
-    return np.array([_divergence(curve, float(x)) for x in a.reshape(-1)]).reshape(a.shape)
+    lines = Lines(curve.eps, curve.log_delta[:-1], curve.log_delta[1:])
+    return np.asarray(np.minimum(_divergences(lines, lines, a, 1.0), curve.eps[-1]))  # no loss exceeds the local eps
 
 
-def _divergence(curve: Curve, a: float) -> float:
-    first, last = curve.eps[:-1], curve.eps[1:]
-    terms = []
-    for power in (a, 1.0 - a):  # E^(a-2), and E^(-a-1) = E^((1-a)-2)
-        at_first, at_last = _log_weights(first, last, power)
-        terms += [at_first + curve.log_delta[:-1], at_last + curve.log_delta[1:]]
-    log_integral = math.log(a) + math.log(a - 1.0) + float(np.logaddexp.reduce(np.concatenate(terms)))
-    # a few thousand positive terms, and _log_weights covers the rounding of each
-    value = float(np.logaddexp(0.0, log_integral)) / (a - 1.0) * (1.0 + 1e-12)
-    return min(value, float(curve.eps[-1]))  # no loss is larger than the local guarantee
+def _divergences(forward: Lines, backward: Lines, orders: FloatArray, sign: float) -> FloatArray:
+    """The integral above of every order, over a few thousand positive terms; rounded up (``sign`` 1) or down (-1)."""
+    found = []
+    for a in orders.reshape(-1).tolist():
+        terms = [np.full(1, -np.inf)]
+        for lines, power in ((forward, a), (backward, 1.0 - a)):  # E^(a-2), and E^(-a-1) = E^((1-a)-2)
+            at_first, at_last = _log_weights(lines.eps[:-1], lines.eps[1:], power, sign)
+            terms += [at_first + lines.left, at_last + lines.right]
+        log_integral = math.log(a) + math.log(a - 1.0) + float(np.logaddexp.reduce(np.concatenate(terms)))
+        found.append(float(np.logaddexp(0.0, log_integral)) / (a - 1.0) * (1.0 + sign * 1e-12))
+    return np.array(found).reshape(orders.shape)
 
 
 @charge("rounding of an integral of a profile", "docs/proofs.md, section 7")
@@ -102,14 +124,6 @@ def _log_weights(first: FloatArray, last: FloatArray, b: float, sign: float = 1.
         return [np.log(x) + scale - width + sign * slip for x in terms]
 
 
-class Lines(NamedTuple):
-    """Lower values of a profile: between two eps it is at least the line in e^eps from ``left`` to ``right`` (logs)."""
-
-    eps: FloatArray
-    left: FloatArray
-    right: FloatArray
-
-
 @charge("a Renyi divergence from below", "docs/outputs.md, section 4")
 def lower_from_lines(forward: Lines, backward: Lines, orders: ArrayLike) -> FloatArray:
     """Lower values of the Renyi divergence of P from Q, of one fixed pair; the same integral, every rounding down.
@@ -128,17 +142,56 @@ def lower_from_lines(forward: Lines, backward: Lines, orders: ArrayLike) -> Floa
     >>> lower_from_lines(coin, coin, [2.0])[0].round(5).item()
     0.73533
     """
-    a = np.asarray(orders, dtype=np.float64)
-    found = []
-    for order in a.reshape(-1).tolist():
-        terms = [np.full(1, -np.inf)]
-        for lines, power in ((forward, order), (backward, 1.0 - order)):
-            if lines.eps.size > 1:
-                at_first, at_last = _log_weights(lines.eps[:-1], lines.eps[1:], power, -1.0)
-                terms += [at_first + lines.left, at_last + lines.right]
-        log_integral = math.log(order) + math.log(order - 1.0) + float(np.logaddexp.reduce(np.concatenate(terms)))
-        found.append(float(np.logaddexp(0.0, log_integral)) / (order - 1.0) * (1.0 - 1e-12))
-    return np.array(found).reshape(a.shape)
+    return _divergences(forward, backward, np.asarray(orders, dtype=np.float64), -1.0)
+
+
+@charge("rounding of a trade-off function", "docs/outputs.md, section 2")
+def guaranteed(curve: Curve, alpha: FloatArray) -> FloatArray:
+    """A beta that no test of level alpha can go below, from upper values of log delta at some eps; rounded down.
+
+    Examples
+    --------
+    >>> eps = np.linspace(0.0, 1.0, 101)  # randomized response with e^eps0 = e: the corner is at 1/(1 + e)
+    >>> with np.errstate(divide="ignore"):
+    ...     coin = Curve(eps, np.log(np.maximum((np.e - np.exp(eps)) / (np.e + 1.0), 0.0)))
+    >>> guaranteed(coin, np.array([0.0, 0.1, 1 / (1 + np.e), 0.5, 1.0])).round(4).tolist()
+    [1.0, 0.7282, 0.2689, 0.1839, 0.0]
+    """
+    level = alpha.reshape(-1, 1)
+    with np.errstate(under="ignore", over="ignore"):
+        left = 1.0 - np.exp(curve.log_delta)
+        steep = left - np.exp(curve.eps) * level * (1.0 + _ROUNDING)
+        flat = np.exp(-curve.eps) * (left - level)
+    # the identity above with E = 0 or 1/E = 0 adds nothing but beta >= 0
+    found = np.maximum(steep, flat).max(axis=1) - _ROUNDING
+    return np.asarray(np.clip(found, 0.0, 1.0).reshape(alpha.shape))
+
+
+@charge("a trade-off function from above", "docs/outputs.md, section 2")
+def reached(eps: FloatArray, lower: FloatArray, alpha: FloatArray) -> FloatArray:
+    """A beta that some test of level alpha reaches, by a lower bound on D_E of one fixed pair; rounded up.
+
+    Parameters
+    ----------
+    eps, lower : rising eps of either sign, and the bound there: linear in E = e^eps between them (so that the supremum
+        is at one of them), 1 - E left of the first one, and 0 right of the last one
+    alpha : levels in [0, 1]
+
+    Examples
+    --------
+    >>> eps = np.array([-1.0, 1.0])  # randomized response: the profile is linear between its two losses
+    >>> lower = np.array([1.0 - np.exp(-1.0), 0.0])
+    >>> reached(eps, lower, np.array([0.0, 0.1, 1 / (1 + np.e), 0.5, 1.0])).round(4).tolist()
+    [1.0, 0.7282, 0.2689, 0.1839, 0.0]
+    """
+    level = alpha.reshape(-1, 1)
+    with np.errstate(over="ignore"):
+        E = np.exp(eps)
+    steep = E * level * (1.0 - _ROUNDING)
+    inside = (1.0 - lower * (1.0 - _ROUNDING) - steep).max(axis=1)
+    outside = np.maximum(E[0] * (1.0 - level[:, 0]), 1.0 - steep[:, -1])
+    found = np.maximum(inside, outside) + _ROUNDING
+    return np.where(alpha >= 1.0, 0.0, np.clip(found, 0.0, 1.0).reshape(alpha.shape))
 
 
 def concentration(orders: ArrayLike, values: ArrayLike, limit: float) -> float:
@@ -217,12 +270,5 @@ def _delta(mu: float, epsilon: float) -> float:
     """delta(eps) of a Gaussian release (Balle, Wang, ICML 2018, Theorem 8)."""
     near, far = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
     # e^eps phi(far) = phi(near): the second term as a Mills ratio does not overflow
-    second = math.exp(-0.5 * near * near) * _mills(far) if abs(near) < 38.0 else 0.0
-    return max(0.5 * math.erfc(near / math.sqrt(2.0)) - second / math.sqrt(2.0 * math.pi), 0.0)
-
-
-def _mills(x: float) -> float:
-    """The Mills ratio of the normal law at x > 0, to a few parts in a thousand beyond 25."""
-    if x > 25.0:
-        return 1.0 / (x + 1.0 / x)
-    return 0.5 * math.erfc(x / math.sqrt(2.0)) * math.exp(0.5 * x * x) * math.sqrt(2.0 * math.pi)
+    second = math.exp(-0.5 * near * near) * float(erfcx(far / math.sqrt(2.0))) if abs(near) < 38.0 else 0.0
+    return max(0.5 * (math.erfc(near / math.sqrt(2.0)) - second), 0.0)

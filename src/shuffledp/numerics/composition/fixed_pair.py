@@ -44,10 +44,10 @@ class PairLosses(NamedTuple):
 
 def most_telling(pairs: Sequence[ShuffledPair], n: int) -> ShuffledPair:
     """The pair with the largest total variation distance; any choice is valid."""
-    return pairs[int(_values(pairs, n, np.zeros(len(pairs)), 1e-3, "lower").argmax())]
+    return pairs[int(pair_values(pairs, n, np.zeros(len(pairs)), 1e-3, "lower").argmax())]
 
 
-def _values(pairs: Sequence[ShuffledPair], n: int, eps: FloatArray, tol: float, side: Side) -> FloatArray:
+def pair_values(pairs: Sequence[ShuffledPair], n: int, eps: FloatArray, tol: float, side: Side) -> FloatArray:
     """log delta of every pair at its eps."""
     return PairCurve.of(pairs, np.full(eps.size, float(n)), side).at(eps, np.full(eps.size, tol)).log_delta
 
@@ -89,7 +89,7 @@ def _atoms(pair: ShuffledPair, n: int, ladder: Ladder) -> tuple[FloatArray, Floa
     """The points x_i and masses Pr_Q[L = 1 + x_i] of a polygon below D_{1+x} in this direction."""
 
     def log_delta(eps: FloatArray, side: Side = "upper") -> FloatArray:
-        return _values([pair] * eps.size, n, eps, ladder.tol, side)
+        return pair_values([pair] * eps.size, n, eps, ladder.tol, side)
 
     plan = Plan(pair.limit, ladder, _LOWEST)
     curve = sampled(lambda _, eps: [log_delta(at) for at in eps], [plan], [EMPTY])[0]

@@ -24,8 +24,8 @@ from scipy.special import erfcx, ndtr, ndtri  # type: ignore[import-untyped]
 
 from ..ledger import charge
 from ..pair import FloatArray, Side
-from ..profile import chord
-from .profile_curve import Curve
+from ..rows import take_rows
+from .profile_curve import Curve, chord
 
 #: Between these every mu is looked for.
 _LEAST, _MOST = 1e-14, 1e6
@@ -111,31 +111,28 @@ def smallest_mu(curve: Curve, ask: Callable[[FloatArray], FloatArray], slack: fl
         least = float(mus(curve.eps, curve.log_delta, "upper").max())
         if not 0.0 < least < math.inf:
             return least
-        cells = _Cells.of(curve)
-        wide = cells.violated(least * (1.0 + _CLOSE))
+        cells = _Cells(curve.eps[:-1], curve.eps[1:], curve.log_delta[:-1], curve.log_delta[1:])
+        wide = _exceeded(cells, least * (1.0 + _CLOSE))
         if not wide.any() or curve.eps.size > _NODES:
             break
         left, right = cells.start[wide], cells.stop[wide]
         new = np.unique(left + (right - left) * (np.arange(1, _NEW + 1) / (_NEW + 1.0))[:, None])
         new = new[~np.isin(new, curve.eps)]
-        more = _less(Curve(new, ask(new)), slack)
-        eps, value = np.append(curve.eps, more.eps), np.append(curve.log_delta, more.log_delta)
-        order = np.argsort(eps)
-        curve = Curve(eps[order], np.minimum.accumulate(value[order]))
+        curve = curve.joined(*_less(Curve(new, ask(new)), slack))
     return _fitting(cells, least)
 
 
 def _fitting(cells: _Cells, least: float) -> float:
     """The smallest mu >= ``least``, up to rounding, that no cell violates; inf if there is none."""
     low, high = least, least * (1.0 + _CLOSE)
-    while (bad := cells.violated(high)).any():
-        cells, low, high = cells.some(bad), high, high * (1.0 + 2.0 * (high / least - 1.0))
+    while (bad := _exceeded(cells, high)).any():
+        cells, low, high = take_rows(cells, np.flatnonzero(bad)), high, high * (1.0 + 2.0 * (high / least - 1.0))
         if high > _MOST:
             return math.inf
-    cells = cells.some(cells.violated(low))  # a larger mu violates no others
+    cells = take_rows(cells, np.flatnonzero(_exceeded(cells, low)))  # a larger mu violates no others
     while high - low > 0.02 * _CLOSE * low:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if cells.violated(middle).any() else (low, middle)
+        low, high = (middle, high) if _exceeded(cells, middle).any() else (low, middle)
     return high
 
 
@@ -146,19 +143,6 @@ class _Cells(NamedTuple):
     stop: FloatArray
     at_start: FloatArray
     at_stop: FloatArray
-
-    @classmethod
-    def of(cls, curve: Curve) -> _Cells:
-        """All cells of a curve."""
-        return cls(curve.eps[:-1], curve.eps[1:], curve.log_delta[:-1], curve.log_delta[1:])
-
-    def some(self, which: np.ndarray) -> _Cells:
-        """Some of them."""
-        return _Cells(*(part[which] for part in self))
-
-    def violated(self, mu: float) -> np.ndarray:
-        """Whether delta may exceed delta_mu somewhere in each cell."""
-        return _exceeded(self, mu) if self.start.size else np.zeros(0, dtype=bool)
 
 
 @charge("a profile against a Gaussian one between nodes", "docs/outputs.md, section 3")

@@ -39,7 +39,7 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped]
 
 from ..ledger import charge
-from ..pair import FloatArray
+from ..pair import FloatArray, Side
 from ..search import smallest_whole
 from .profile_curve import Masses
 
@@ -124,22 +124,30 @@ class Sum:
         return self.log_mgf(theta) + theta * math.log(theta) - (1.0 + theta) * math.log1p(theta)
 
     def _search(self, value: Callable[[float], float]) -> float:
-        """A minimum over theta > 0 by golden sections of its logarithm; any theta is valid, a good one is tight."""
+        """A minimum over the logarithm of theta, on finer and finer grids; any theta is valid, a good one is tight."""
         deviation = max(self.spread(0.0)[1], 1e-12)
         low, high = math.log(1e-3 / deviation), math.log(1e3 / deviation)
-        grid = np.linspace(low, high, 21)
-        heights = [value(math.exp(x)) for x in grid]
-        best = int(np.argmin(heights))
-        low, high = grid[max(best - 1, 0)], grid[min(best + 1, 20)]
-        golden = 0.5 * (math.sqrt(5.0) - 1.0)
-        for _ in range(12):
-            a, b = high - golden * (high - low), low + golden * (high - low)
-            low, high = (low, b) if value(math.exp(a)) < value(math.exp(b)) else (a, high)
+        for _ in range(5):
+            grid = np.linspace(low, high, 10)
+            best = int(np.argmin([value(math.exp(x)) for x in grid]))
+            low, high = grid[max(best - 1, 0)], grid[min(best + 1, 9)]
         return math.exp(0.5 * (low + high))
 
     def around(self, eps: float) -> Window:
         """The law of the sum near eps."""
         return self.window(self.tilt_for_epsilon(eps), eps) if self.reach else self.window(0.0, 0.0)
+
+    def log_deltas(self, eps: FloatArray, tol: float, side: Side) -> FloatArray:
+        """log delta at every eps; a window serves the next larger eps as long as its round-off does not matter."""
+        upper, window, found = side == "upper", None, np.empty(eps.size)
+        for i in np.argsort(eps).tolist():
+            at, value = float(eps[i]), 0.0 if window is None else window.delta(float(eps[i]), upper=upper)
+            if window is None or not window.round_off(at) + window.beyond <= 1e-3 * tol * value:
+                window = self.around(at)
+                value = window.delta(at, upper=upper)
+            found[i] = min(value, 1.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(found) + (1e-15 if upper else -1e-15))
 
     def window(self, theta: float, eps: float | None = None, reach: float = _REACH) -> Window:
         """The tilted law on the cells around its mean, and around eps."""

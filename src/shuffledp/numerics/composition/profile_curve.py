@@ -13,6 +13,9 @@ x = E - 1 and the likelihood ratio L = P/Q, D_E = E_Q[(L - E)_+], so Pr_Q[L = E_
 
 Below E = 1 no samples are needed: D_E(P||Q) = 1 - E + E D_{1/E}(Q||P), so a symmetric pair suffices, in which the
 loss -eps has under P the mass that eps has under Q.
+
+For the same reason the chord in E between two upper values is an upper value: a profile at many eps is evaluated at few
+of them.  Lower values have no such chords and are evaluated everywhere.
 """
 
 from __future__ import annotations
@@ -23,9 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import tuning
 from ..ledger import charge
-from ..pair import FloatArray
-from ..tuning import LARGEST_EPSILON
+from ..pair import FloatArray, IntArray, Side
 
 #: Positive upper values are raised to at least this, so no mass underflows (a likelihood ratio is at most e^200 here).
 _LEAST = 1e-200
@@ -40,9 +43,17 @@ class Curve(NamedTuple):
     eps: FloatArray
     log_delta: FloatArray
 
+    def joined(self, eps: FloatArray, log_delta: FloatArray) -> Curve:
+        """The curve with further nodes."""
+        every = np.append(self.eps, eps)
+        order = np.argsort(every)
+        return Curve(every[order], np.minimum.accumulate(np.append(self.log_delta, log_delta)[order]))
+
 
 #: A curve that has not been sampled yet.
 EMPTY = Curve(np.zeros(0), np.zeros(0))
+#: log delta at some eps.
+Values = Callable[[FloatArray], FloatArray]
 #: log delta of some curves, named by their numbers, each at its own eps.
 Ask = Callable[[Sequence[int], Sequence[FloatArray]], Sequence[FloatArray]]
 
@@ -63,6 +74,8 @@ FINEST = Ladder((0.01, 0.025, 0.05), 1.05, 1e-5)
 FINE = Ladder((0.02, 0.05, 0.1), 1.1, 1e-5)
 MEDIUM = Ladder((0.05, 0.125, 0.25), 1.15, 3e-5)
 COARSE = Ladder((0.12, 0.3, 0.5), 1.2, 3e-4)
+#: The finer ladder on which a profile with kinks is sampled.
+FINER = {COARSE: MEDIUM, MEDIUM: FINE, FINE: FINEST}
 _RUNGS = (2.0, 5.0, 8.0)
 
 
@@ -79,6 +92,12 @@ class Losses(NamedTuple):
     infinite: float
     #: D_1, the total variation distance of the pair
     distance: float
+
+    @property
+    def second_moment(self) -> float:
+        """E_P[loss^2] of the finite part."""
+        with np.errstate(over="ignore"):
+            return float(self.under_q @ (self.eps**2 * (1.0 + np.exp(self.eps))))
 
 
 class Masses(NamedTuple):
@@ -107,7 +126,7 @@ class Plan(NamedTuple):
         eps, value = curve
         if not eps.size:
             return np.zeros(1)
-        top = min(self.limit, LARGEST_EPSILON)
+        top = min(self.limit, tuning.LARGEST_EPSILON)
         if value[-1] == -np.inf or eps[-1] >= top or (value[-1] <= self.lowest and eps.size > 1):
             return np.zeros(0)
         if eps.size > 1:
@@ -197,12 +216,6 @@ def on_grid(loss: FloatArray, mass: FloatArray, infinite: float, step: float) ->
     return Masses(np.asarray(out * (1.0 + MASS_SLACK), dtype=np.float64), infinite)
 
 
-def second_moment(pair: Losses) -> float:
-    """E_P[loss^2] of the finite part."""
-    with np.errstate(over="ignore"):
-        return float(pair.under_q @ (pair.eps**2 * (1.0 + np.exp(pair.eps))))
-
-
 def lower_hull(x: FloatArray, y: FloatArray) -> np.ndarray:
     """Indices of the lower convex hull of points with rising x (Andrew's monotone chain)."""
     hull: list[int] = []
@@ -222,3 +235,58 @@ def _values(curve: Curve) -> FloatArray:
     with np.errstate(under="ignore"):
         u = np.exp(curve.log_delta)
     return np.where(curve.log_delta > -np.inf, np.maximum(u, _LEAST), 0.0)
+
+
+def profile(ask: Values, eps: FloatArray, tol: float, side: Side) -> FloatArray:
+    """log delta at every eps, to a relative accuracy of about tol in delta; ``ask`` evaluates it.
+
+    Examples
+    --------
+    >>> asked = []
+    >>> at = np.linspace(0.0, 2.0, 1000)
+    >>> found = profile(lambda x: (asked.append(x.size), -x)[1], at, 1e-3, "upper")
+    >>> bool(np.all((found >= -at) & (found <= -at + 1e-3))), sum(asked) < 300
+    (True, True)
+    """
+    if side == "lower" or eps.size < tuning.MANY_POINTS:
+        return falling(eps, ask(eps)) if side == "upper" else ask(eps)
+    at, place = np.unique(eps, return_inverse=True)
+    out = np.full(at.size, np.nan)
+    knots = np.unique(np.linspace(0, at.size - 1, tuning.FIRST_KNOTS).astype(np.int64))
+    out[knots] = ask(at[knots])
+    start, stop = knots[:-1], knots[1:]
+    while True:  # halve intervals until the chord is as good as the value in the middle
+        wide = stop > start + 1
+        start, stop = start[wide], stop[wide]
+        deep = out[start] < tuning.UNDERFLOW  # delta falls, and rounds to 0 there
+        for a, b in zip(start[deep], stop[deep], strict=True):
+            out[a + 1 : b] = out[a]
+        start, stop = start[~deep], stop[~deep]
+        if not start.size:
+            break
+        middle = (start + stop) // 2
+        out[middle] = ask(at[middle])
+        good = chord(at, out, start, stop, middle) <= out[middle] + 0.8 * tol
+        for a, b in [*zip(start[good], middle[good], strict=True), *zip(middle[good], stop[good], strict=True)]:
+            inner = np.arange(a + 1, b)
+            out[inner] = chord(at, out, np.full(inner.size, a), np.full(inner.size, b), inner)
+        bad = ~good
+        start, stop = np.concatenate([start[bad], middle[bad]]), np.concatenate([middle[bad], stop[bad]])
+    return falling(at, out)[place].reshape(eps.shape)
+
+
+@charge("a profile between two places", "docs/proofs.md, section 7")
+@np.errstate(all="ignore")
+def chord(at: FloatArray, out: FloatArray, a: IntArray, b: IntArray, k: IntArray) -> FloatArray:
+    """log of the chord in E from a to b at k, rounded up; where it is not a number, the value at a: delta falls."""
+    share = np.expm1(at[k] - at[a]) / np.expm1(at[b] - at[a])
+    value = np.logaddexp(np.log1p(-share) + out[a], np.log(share) + out[b]) + 1e-13
+    return np.where(np.isnan(value), out[a], value)
+
+
+def falling(eps: FloatArray, log_delta: FloatArray) -> FloatArray:
+    """The smallest upper value at this eps or below: the true delta falls with eps, but its upper values need not."""
+    order = np.argsort(eps, kind="stable")
+    out = np.empty_like(log_delta)
+    out[order] = np.minimum.accumulate(log_delta[order])
+    return out

@@ -23,29 +23,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import BoundNotApplicableError, ParameterError
-from ..counts import Count
 from ..family import Answer, Family, OneByOne
 from ..pair import FloatArray, Side
 from ..participation import Split
 from ..search import bisect
 from . import conversions
-from .loss_grid import Sum, Window, solve_epsilon
-from .profile_curve import (
-    COARSE,
-    EMPTY,
-    FINE,
-    FINEST,
-    MEDIUM,
-    Curve,
-    Ladder,
-    Losses,
-    Plan,
-    ladder_for,
-    losses,
-    sampled,
-    second_moment,
-    symmetric,
-)
+from .loss_grid import Sum, solve_epsilon
+from .profile_curve import COARSE, EMPTY, FINER, Curve, Ladder, Losses, Plan, ladder_for, losses, sampled, symmetric
 
 #: The grid raises the variance of the composed loss by at most this share (eps by half of it), if cells allow it.
 _EXTRA = 2e-5
@@ -54,12 +38,12 @@ _EXTRA = 2e-5
 _CELLS = 2**15, 2**20
 #: Largest number of cells on one side of 0 of a single loss.
 _MOST_CELLS = 2**21
+#: How far a window reaches, in deviations, if what a shorter one leaves out matters.
+_REACHES = 13.0, 20.0, 40.0, 80.0
 #: Share of delta that cutting off tails may cost.
 _TAIL = 1e-4
 #: Profiles are not followed below this log delta.
 _DEEPEST = -459.0
-#: The finer ladder on which a profile with kinks is sampled.
-_FINER = {COARSE: MEDIUM, MEDIUM: FINE, FINE: FINEST}
 #: Families with more members than this are sampled at fewer eps.
 _FEW = 64
 #: Expected clones of a symbol up to which a profile is nearly a polygon.
@@ -101,7 +85,7 @@ class Kind:
 
     def own(self, ladder: Ladder) -> Ladder:
         """The ladder that suits this profile."""
-        return COARSE if self.slow else _FINER.get(ladder, ladder) if self.kinked else ladder
+        return COARSE if self.slow else FINER.get(ladder, ladder) if self.kinked else ladder
 
 
 def sample(kinds: Sequence[Kind], ladder: Ladder, lowest: float) -> list[Curve]:
@@ -159,7 +143,7 @@ def choose_step(pairs: Sequence[Losses], counts: Sequence[int]) -> float:
     has 30 bits, so that its multiples are exact.
     """
     weight = np.array(counts, dtype=np.float64)
-    moment = np.array([second_moment(pair) for pair in pairs])
+    moment = np.array([pair.second_moment for pair in pairs])
     distance = np.array([pair.distance for pair in pairs])
     top = max((float(pair.eps[-1]) for pair in pairs if pair.eps.size), default=1.0)
     finite = np.isfinite(moment)
@@ -198,9 +182,9 @@ def epsilon(kinds: Sequence[Kind], counts: Sequence[int], delta: float, ladder: 
     most = pure_epsilon(kinds, counts)
     if most == 0.0:
         return 0.0
-    single = [kind for kind, count in zip(kinds, counts, strict=True) if count]
-    if sum(counts) == 1 and single[0].once is not None:
-        return min(single[0].once(delta), most)
+    once = single(kinds, counts).once if sum(counts) == 1 else None
+    if once is not None:
+        return min(once(delta), most)
     return epsilon_of(build(kinds, counts, math.log(delta), ladder=ladder), delta, most)
 
 
@@ -209,7 +193,11 @@ def epsilon_of(whole: Sum, delta: float, most: float) -> float:
     if not whole.reach:
         return 0.0 if whole.infinite * (1.0 + 1e-9) <= delta else most
     end = min(most, (whole.reach + 1) * whole.step)
-    window = _wide_enough(whole, whole.tilt_for_delta(delta), delta)
+    theta = whole.tilt_for_delta(delta)
+    for reach in _REACHES:  # what a window leaves out is added in any case, and should be little compared with delta
+        window = whole.window(theta, reach=reach)
+        if window.beyond <= 1e-3 * delta:
+            break
     found = solve_epsilon(window, delta, upper=True, most=end)
     for _ in range(3):  # where round-off matters (a large delta), tilt for the eps that was found instead
         if not found < math.inf or window.round_off(found) <= 1e-6 * delta:
@@ -219,14 +207,9 @@ def epsilon_of(whole: Sum, delta: float, most: float) -> float:
     return min(found, most)
 
 
-def _wide_enough(whole: Sum, theta: float, delta: float) -> Window:
-    """A window that leaves out little compared with delta (what it leaves out is added in any case)."""
-    window = whole.window(theta)
-    for reach in (20.0, 40.0, 80.0):
-        if window.beyond <= 1e-3 * delta:
-            break
-        window = whole.window(theta, reach=reach)
-    return window
+def single(kinds: Sequence[Kind], counts: Sequence[int]) -> Kind:
+    """The only kind that is used."""
+    return next(kind for kind, count in zip(kinds, counts, strict=True) if count)
 
 
 def delta(kinds: Sequence[Kind], counts: Sequence[int], eps: float) -> float:
@@ -235,8 +218,8 @@ def delta(kinds: Sequence[Kind], counts: Sequence[int], eps: float) -> float:
         return 0.0
     best = 1.0
     if sum(counts) == 1:
-        single = next(kind for kind, count in zip(kinds, counts, strict=True) if count)
-        best = min(math.exp(float(ask_all([single], [np.array([eps])], [1e-4])[0][0])) * (1.0 + 1e-12), 1.0)
+        value = ask_all([single(kinds, counts)], [np.array([eps])], [1e-4])[0]
+        best = min(math.exp(float(value[0])) * (1.0 + 1e-12), 1.0)
     for log_delta in (-20.0, -60.0, -180.0, _DEEPEST):
         whole = build(kinds, counts, log_delta)
         best = min(best, whole.around(eps).delta(eps, upper=True))
@@ -342,4 +325,4 @@ class Bundle(OneByOne):
 
         The parts then share one random number of users, so they are not independent; the number is rounded down.
         """
-        return self if chance == 1.0 else Split(self, lambda n: Count(0, ((n - 1, chance),)))
+        return Split.of_users(self, chance)

@@ -8,26 +8,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..curve import PairCurve
 from ..ledger import charge
 from ..pair import FloatArray, ShuffledPair, Side
 from .conversions import Lines
-from .fixed_pair import PairLosses, pair_losses, polygon_below, rounded_down
-from .loss_grid import Sum, Window
+from .fixed_pair import pair_losses, pair_values, polygon_below, rounded_down
+from .loss_grid import Sum
 from .profile_curve import EMPTY, MEDIUM, Curve, Ladder, Plan, sampled
-from .sequential import Kind, ask_all, build, pure_epsilon, sample
+from .sequential import Kind, ask_all, build, pure_epsilon, sample, single
 
 #: Where curves are sampled for trade-off functions and for mu: a chord or a tangent serves between two nodes.
 NODES = Ladder((0.1, 0.2, 0.4), 1.15, 1e-4)
 #: ... and for Renyi divergences from below, whose large orders need the far end.
 LINES = Ladder((0.1, 0.2, 0.3), 1.03, 1e-4)
-#: Windows are tilted for these eps, in units of sigma = delta(0) / 0.4; each is used around its own.
-_TILTS = (0.0, 1.5, 3.5, 6.0, 9.0, 14.0, 20.0, 30.0)
 #: Steps of the grid of a composed lower bound, per sigma.
 _FINE = 80.0
 #: Nodes of a curve, at least.
 _FEWEST = 40
 _CELLS = 2**20
+_SIDES: tuple[Side, Side] = "lower", "upper"
 
 
 class Fixed(NamedTuple):
@@ -65,16 +63,8 @@ def _dense(curve: Curve, values: Callable[[FloatArray], FloatArray]) -> Curve:
     """The curve with nodes between its nodes, where there are few: a few users have profiles with corners."""
     while 1 < curve.eps.size < _FEWEST:
         new = 0.5 * (curve.eps[1:] + curve.eps[:-1])
-        eps = np.append(curve.eps, new)
-        order = np.argsort(eps)
-        value = np.append(curve.log_delta, np.minimum(values(new), 0.0))[order]
-        curve = Curve(eps[order], np.minimum.accumulate(value))
+        curve = curve.joined(new, np.minimum(values(new), 0.0))
     return curve
-
-
-def single(kinds: Sequence[Kind], counts: Sequence[int]) -> Kind:
-    """The only kind that is used."""
-    return next(kind for kind, count in zip(kinds, counts, strict=True) if count)
 
 
 def upper_values(kinds: Sequence[Kind], counts: Sequence[int], lowest: float) -> Callable[[FloatArray], FloatArray]:
@@ -83,18 +73,8 @@ def upper_values(kinds: Sequence[Kind], counts: Sequence[int], lowest: float) ->
         kind = single(kinds, counts)
         return lambda eps: np.minimum(ask_all([kind], [eps], [NODES.tol])[0], 0.0)
     most = pure_epsilon(kinds, counts)
-    windows = _Windows(build(kinds, counts, max(lowest, -300.0) - 5.0))
-
-    def values(eps: FloatArray) -> FloatArray:
-        return np.where(eps >= most, -np.inf, windows.log_deltas(eps, "upper"))
-
-    return values
-
-
-def pair_values(pair: ShuffledPair, n: int, eps: FloatArray, side: Side) -> FloatArray:
-    """log delta of one pair, one direction, at every eps."""
-    rows, tol = np.full(eps.size, float(n)), np.full(eps.size, LINES.tol)
-    return PairCurve.of([pair] * eps.size, rows, side).at(eps, tol).log_delta
+    whole = build(kinds, counts, max(lowest, -300.0) - 5.0)
+    return lambda eps: np.where(eps >= most, -np.inf, whole.log_deltas(eps, NODES.tol, "upper"))
 
 
 @charge("a profile from below between its nodes, without underflow", "docs/outputs.md, section 4")
@@ -114,9 +94,13 @@ def lower_lines(fixed: Fixed) -> Lines:
     (True, True)
     """
     pair, n, _ = fixed
+
+    def log_delta(eps: FloatArray, side: Side) -> FloatArray:
+        return pair_values([pair] * eps.size, n, eps, LINES.tol, side)
+
     plan = Plan(pair.limit, LINES, -math.inf)
-    eps, low = sampled(lambda _, at: [pair_values(pair, n, x, "lower") for x in at], [plan], [EMPTY])[0]
-    high = np.where(eps < pair.limit, pair_values(pair, n, eps, "upper"), -np.inf)
+    eps, low = sampled(lambda _, at: [log_delta(x, "lower") for x in at], [plan], [EMPTY])[0]
+    high = np.where(eps < pair.limit, log_delta(eps, "upper"), -np.inf)
     right = low[1:]
     if right.size < 2:
         return Lines(eps, right, right)
@@ -139,80 +123,44 @@ class Below:
     """
 
     def __init__(self, fixed: Sequence[Fixed]) -> None:
-        self._counts = [one.times for one in fixed]
-        found = [pair_losses(one.pair, one.n, MEDIUM) for one in fixed]
-        kept = [(losses, count) for losses, count in zip(found, self._counts, strict=True) if losses is not None]
-        self._losses: list[PairLosses] = [losses for losses, _ in kept]
-        self._counts = [count for _, count in kept]
-        self._windows = None if self.alone or not kept else _Windows(self._sum())
+        found = [(pair_losses(one.pair, one.n, MEDIUM), one.times) for one in fixed]
+        self._losses = [losses for losses, _ in found if losses is not None]
+        times = np.array([times for losses, times in found if losses is not None], dtype=np.float64)
+        variance = np.array([float(losses.mass @ losses.loss**2) for losses in self._losses])
+        #: of the sum of all losses, about
+        self._deviation = math.sqrt(float(times @ variance))
+        self._sum = self._composed(times) if times.sum() > 1.0 else None
 
-    @property
-    def alone(self) -> bool:
-        """Whether it is one round."""
-        return sum(self._counts) <= 1
+    def _composed(self, times: FloatArray) -> Sum:
+        """All rounds on a grid; every loss moves down by up to one step."""
+        largest = max(float(np.abs(losses.loss).max()) for losses in self._losses)
+        step = max(self._deviation / (_FINE * times.sum()), 40.0 * self._deviation / _CELLS, 2.0 * largest / _CELLS)
+        return Sum([rounded_down(losses, step) for losses in self._losses], times.astype(np.int64).tolist(), step)
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         """eps of either sign, and D_E there of a lower bound that is linear in E between them."""
-        if not self._losses:
-            return np.zeros(1), np.zeros(1)
-        if self._windows is None:
+        if self._sum is None:
             return self._corners()
-        half = self._windows.sigma * np.concatenate([np.arange(0.0, 3.0, 0.15), np.arange(3.0, 9.0, 0.3)])
+        half = self._deviation * np.concatenate([np.arange(0.0, 3.0, 0.15), np.arange(3.0, 9.0, 0.3)])
         eps = np.concatenate([-half[:0:-1], half])
-        low, high = (np.exp(self._windows.log_deltas(eps, side)) for side in ("lower", "upper"))
+        low, high = (np.exp(self._sum.log_deltas(eps, NODES.tol, side)) for side in _SIDES)
         x, y = polygon_below(np.expm1(eps), np.minimum(low, high), high)
         return np.log1p(x), y
 
     def log_deltas(self, eps: FloatArray) -> FloatArray:
         """Lower values of log delta at eps >= 0."""
-        if self._windows is not None:
-            return self._windows.log_deltas(eps, "lower")
-        if not self._losses:
-            return np.full(eps.shape, -np.inf)
+        if self._sum is not None:
+            return self._sum.log_deltas(eps, NODES.tol, "lower")
         at, value = self._corners()
         with np.errstate(divide="ignore"):  # linear in E between two corners, 0 beyond the last one
             return np.log(np.interp(np.exp(eps), np.exp(at), value * (1.0 - 1e-12), right=0.0))
 
     def _corners(self) -> tuple[FloatArray, FloatArray]:
         """The losses, and sum over larger ones of p (1 - e^(loss - larger)): positive terms, summed from the right."""
+        if not self._losses:
+            return np.zeros(1), np.zeros(1)
         order = np.argsort(self._losses[0].loss)
         loss, mass = (x[order] for x in self._losses[0])
         under_q = np.cumsum((mass * np.exp(-loss))[::-1])[::-1]  # Q[L >= loss]
         fall = np.append(under_q[1:], 0.0)[:-1] * np.diff(np.exp(loss))
         return loss, np.append(np.cumsum(fall[::-1])[::-1], 0.0) * (1.0 - 1e-11)
-
-    def _sum(self) -> Sum:
-        """All rounds on a grid; every loss moves down by up to one step."""
-        weight = np.array(self._counts, dtype=np.float64)
-        variance = [float(losses.mass @ losses.loss**2) for losses in self._losses]
-        largest = max(float(np.abs(losses.loss).max()) for losses in self._losses)
-        deviation = math.sqrt(float(weight @ variance))
-        step = max(deviation / (_FINE * weight.sum()), 40.0 * deviation / _CELLS, 2.0 * largest / _CELLS)
-        return Sum([rounded_down(losses, step) for losses in self._losses], self._counts, step)
-
-
-class _Windows:
-    """Windows of one sum, tilted for different eps; each eps is answered by the two around it."""
-
-    def __init__(self, whole: Sum) -> None:
-        self._whole = whole
-        self._made: dict[int, Window] = {0: whole.window(0.0)}
-        self.sigma = max(self._made[0].delta(0.0, upper=True), 1e-12) / 0.4
-
-    def log_deltas(self, eps: FloatArray, side: Side) -> FloatArray:
-        """log delta of the sum on the named side."""
-        upper = side == "upper"
-        found = np.array([self._best(float(x), upper) for x in eps.reshape(-1)]).reshape(eps.shape)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.clip(found, 0.0, 1.0)) + (1e-15 if upper else -1e-15))
-
-    def _best(self, eps: float, upper: bool) -> float:
-        k = int(np.searchsorted(_TILTS, eps / self.sigma)) if eps > 0.0 else 0
-        near = {max(k - 1, 0), min(k, len(_TILTS) - 1)}
-        values = [self._window(i).delta(eps, upper=upper) for i in near]
-        return min(values) if upper else max(values)
-
-    def _window(self, i: int) -> Window:
-        if i not in self._made:
-            self._made[i] = self._whole.around(_TILTS[i] * self.sigma)
-        return self._made[i]

@@ -24,7 +24,6 @@ import numpy as np
 
 from ..composition import fixed_pair, sequential
 from ..composition.loss_grid import Sum
-from ..counts import Count
 from ..family import Answer, Family, OneByOne
 from ..pair import FloatArray, Side
 from ..participation import Split
@@ -55,10 +54,7 @@ class PoissonShift(OneByOne):
     0.596
     """
 
-    @property
-    def quick(self) -> bool:
-        """One law of the sum serves many eps."""
-        return True
+    quick = True  # one law of the sum serves many eps
 
     def __init__(self, *, mean: float, d: int, most: int) -> None:
         self._mean, self._d, self._most = mean, d, most
@@ -91,7 +87,7 @@ class PoissonShift(OneByOne):
 
         The batch does not show how many users took part: no lower bound is claimed.
         """
-        return self if chance == 1.0 else Split(self, lambda n: Count(0, ((n - 1, chance),)), shown=False)
+        return Split.of_users(self, chance, shown=False)
 
     def _members(self, side: Side) -> list[tuple[int, int]]:
         """The numbers (a, b) of counts that are raised and lowered."""
@@ -144,25 +140,12 @@ def _epsilon(mu: float, a: int, b: int, delta: float, tol: float, side: Side) ->
 def _log_deltas(mu: float, a: int, b: int, eps: FloatArray, tol: float, side: Side) -> FloatArray:
     """log delta of a raised and b lowered counts at every eps; deeper where what was cut off matters."""
     best = np.full(eps.shape, 0.0 if side == "upper" else -np.inf)
-    todo = np.argsort(eps)
+    todo = np.arange(eps.size)
     for lowest in _DEPTHS if side == "upper" else _DEPTHS[1:2]:
-        found = _along(_losses(mu, a, b, lowest, tol, side), eps[todo], tol, upper=side == "upper")
-        best[todo] = np.minimum(best[todo], found) if side == "upper" else found
+        found = _losses(mu, a, b, lowest, tol, side).log_deltas(eps[todo], tol, side)
+        # nothing is claimed below the deepest cut
+        best[todo] = np.minimum(best[todo], np.maximum(found, _DEEPEST)) if side == "upper" else found
         todo = todo[(a + b) * math.exp(lowest) > 1e-3 * tol * np.exp(best[todo])]
         if not todo.size:
             break
     return best
-
-
-def _along(whole: Sum, eps: FloatArray, tol: float, *, upper: bool) -> FloatArray:
-    """log delta of a sum of losses at rising eps; a window serves as long as its round-off does not matter."""
-    window, values = None, []
-    for x in eps.tolist():
-        value = 0.0 if window is None else window.delta(x, upper=upper)
-        if window is None or not window.round_off(x) + window.beyond <= 1e-3 * tol * value:
-            window = whole.around(x)
-            value = window.delta(x, upper=upper)
-        values.append(value)
-    with np.errstate(divide="ignore"):
-        found = np.log(np.array(values))
-    return np.asarray(np.maximum(found, _DEEPEST) if upper else found)  # nothing is claimed below the deepest cut

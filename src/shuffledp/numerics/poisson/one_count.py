@@ -16,15 +16,13 @@ an upper bound may round mu down.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from ..binomial import poisson
-from ..counts import Count
+from ..binomial import Lines, poisson
 from ..family import Answer, Family, OneByOne
 from ..ledger import charge
 from ..pair import FloatArray, Side
@@ -32,8 +30,6 @@ from ..participation import Split
 
 #: A larger mean counts as this one in an upper bound, and proves nothing in a lower bound.
 LARGEST_MEAN = 2.0**28
-#: Beyond, e^eps is not a double.
-_MOST_EPS = 700.0
 
 
 @dataclass(frozen=True)
@@ -54,10 +50,7 @@ class PoissonSteps(OneByOne):
     [0.49962, 0.49962]
     """
 
-    @property
-    def quick(self) -> bool:
-        """One law of the count serves many eps."""
-        return True
+    quick = True  # one law of the count serves many eps
 
     def __init__(self, *, mean: float, most: int) -> None:
         self._law = RaisedCount(mean, most)
@@ -67,23 +60,16 @@ class PoissonSteps(OneByOne):
         mu = rounded_mean(n, self._law.mean, side, most=LARGEST_MEAN)
         if mu > LARGEST_MEAN:
             return Answer(0.0, 0, 1)
-        rise, fall = _events(mu, self._law.most, side)
-        live = rise > delta
-        with np.errstate(divide="ignore"):
-            ratio = float(((rise[live] - delta) / fall[live]).max(initial=0.0))
-        return Answer(math.log1p(ratio) * (1.0 + _sign(side) * 2.0**-50), 1, 1)
+        return Answer(_events(mu, self._law.most, side).epsilon(delta), 1, 1)
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """log of the largest Pr[event] - e^eps Pr'[event] over all events, for every eps."""
         mu = rounded_mean(n, self._law.mean, side, most=LARGEST_MEAN)
         if mu > LARGEST_MEAN:
             return np.full(eps.shape, -np.inf)
-        rise, fall = _events(mu, self._law.most, side)
-        tried = np.minimum(eps, _MOST_EPS) if side == "upper" else eps
-        growth = np.expm1(tried.reshape(-1)) * (1.0 - _sign(side) * 2.0**-50)
-        with np.errstate(divide="ignore", over="ignore"):
-            found = np.log([float((rise - one * fall).max(initial=0.0)) for one in growth.tolist()])
-        return np.asarray(found).reshape(eps.shape)
+        with np.errstate(divide="ignore"):
+            found = np.log(_events(mu, self._law.most, side).delta(eps.reshape(-1)))
+        return np.asarray(found.reshape(eps.shape))
 
     def laws(self, most: int) -> Sequence[RaisedCount]:
         """The count itself: one law, in both directions."""
@@ -94,17 +80,13 @@ class PoissonSteps(OneByOne):
 
         The batch does not show how many users took part: no lower bound is claimed.
         """
-        return self if chance == 1.0 else Split(self, lambda n: Count(0, ((n - 1, chance),)), shown=False)
-
-
-def _sign(side: Side) -> float:
-    return 1.0 if side == "upper" else -1.0
+        return Split.of_users(self, chance, shown=False)
 
 
 @lru_cache(maxsize=8)
 @charge("rounding and window of one Poisson count", "poisson/one_count.py")
-def _events(mu: float, most: int, side: Side) -> tuple[FloatArray, FloatArray]:
-    """Two arrays over all K: Pr[K-r <= N < K], twice; and Pr[N >= K], followed by Pr[N < K-r].
+def _events(mu: float, most: int, side: Side) -> Lines:
+    """A line for every K, twice: Pr[K-r <= N < K], twice; and Pr[N >= K], followed by Pr[N < K-r].
 
     For "upper" the first array is rounded up and the second down, for "lower" the other way round.
 
@@ -120,8 +102,8 @@ def _events(mu: float, most: int, side: Side) -> tuple[FloatArray, FloatArray]:
     error, lost = 64.0 * mass.size * 2.0**-53, window.left_out
     rise, fall = np.concatenate([inside, inside]), np.concatenate([beyond, before])
     if side == "upper":
-        return np.append(rise * (1.0 + error) + lost, lost), np.append(fall * (1.0 - error), 0.0)
-    return rise * (1.0 - error), fall * (1.0 + error) + lost
+        return Lines(np.append(rise * (1.0 + error) + lost, lost), np.append(fall * (1.0 - error), 0.0), side)
+    return Lines(rise * (1.0 - error), fall * (1.0 + error) + lost, side)
 
 
 def _neighbors(mass: FloatArray, count: int) -> FloatArray:
