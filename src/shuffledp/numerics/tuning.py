@@ -108,8 +108,8 @@ CLOSE = 3.5
 GRAINY = 0.1
 #: A dither may be that of a normal law whose log delta is lower than the target by half of this.
 WIDE = 50.0
-#: Types whose log U differ by less than this count as equally bad.
-ALIKE = 0.5
+#: Types whose M(c)^n differ by less than this, as logarithms, count as equally bad.
+ALIKE = 0.01
 #: How many types are tried in turn as the worst one before a line is placed.
 LEADERS = 8
 #: The best line is chosen for this many types, those with the largest bounds on the usual line.

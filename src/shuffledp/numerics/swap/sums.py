@@ -19,6 +19,7 @@ from ..ledger import charge
 from ..line import Nodes, Tilt, block_bounds, blocks, in_parts, nodes, whole_blocks
 from ..pair import FloatArray, IntArray
 from ..rows import ULP, chunks, take_rows
+from ..screen import erfcx_above
 from .waiting import Waiting
 
 #: Windows around the mean of X by which a type is bounded, each a third as wide as the one before.
@@ -246,15 +247,11 @@ def _beyond_cliff(types: Swapped, cliff: FloatArray, off: FloatArray, square: Fl
 def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
     """An upper value of h sum over y in hZ of g(y) = e^(-rate y^2)/(c^2 + y^2).
 
-    By Poisson summation it is sum_k G(2 pi k/h), where G(0) = (pi/c) erfcx(c sqrt(rate)), erfcx(x) <=
-    (2/sqrt(pi))/(x + sqrt(x^2 + 4/pi)) (DLMF 7.8.2), and at most every odd convergent of 1/sqrt(pi)/(x + (1/2)/(x +
-    1/(x + (3/2)/(x + ...)))) (DLMF 7.9.2), and G(w) = (pi/c) E e^(-c|w - N|), N Gaussian of variance 2 rate, is at most
-    (pi/c) (e^(rate c^2 - c w) + Pr[N > w]), with Pr[N > k w] <= e^(-k w^2/(4 rate))/2: geometric sums over k.
+    By Poisson summation it is sum_k G(2 pi k/h), where G(0) = (pi/c) erfcx(c sqrt(rate)), and G(w) = (pi/c) E e^(-c|w -
+    N|), N Gaussian of variance 2 rate, is at most (pi/c) (e^(rate c^2 - c w) + Pr[N > w]), with Pr[N > k w] <= e^(-k
+    w^2/(4 rate))/2: geometric sums over k.
     """
-    root = c * np.sqrt(rate)
-    fraction = root + 0.5 / (root + 1.0 / (root + 1.5 / (root + 2.0 / root)))
-    center = np.fmin(2.0 / (root + np.sqrt(root * root + 4.0 / np.pi)), 1.0 / fraction) / np.sqrt(np.pi)
     w = 2.0 * np.pi / h
     far = w * w / (4.0 * rate)
     alias = 2.0 * (np.exp(rate * c * c - c * w) / -np.expm1(-c * w) + 0.5 * np.exp(-far) / -np.expm1(-far))
-    return np.asarray(np.pi / c * (center + alias))
+    return np.asarray(np.pi / c * (erfcx_above(c * np.sqrt(rate)) + alias))
