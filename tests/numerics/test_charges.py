@@ -287,7 +287,7 @@ def test_log_tail(p: float, n: int, c: float) -> None:
 @pytest.mark.parametrize(("n", "c"), [(3, 1.0), (40, 0.5), (1000, 0.15)])
 @np.errstate(all="ignore")
 def test_log_tail_bounds_mixtures_of_types(n: int, c: float) -> None:
-    """One dither for all types: the largest of their values bounds sum_x w_x |M_x|^n under one and the same integral."""
+    """One dither for all types: the largest of their values bounds sum_x w_x |M_x|^n under one integral."""
     x = np.array([[-1.0, 1.0, 0.0], [-0.3, 0.2, 1.5]])
     t = np.array([[0.5, 0.5, 0.0], [0.6, 0.38, 0.02]])
     at = tilt(x, t, np.full(2, c))

@@ -28,12 +28,16 @@ _STEPS = np.arange(8), np.arange(0, tuning.BLOCK, 8)
 _FEW_ATOMS = 16
 
 
+def first_abscissa(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
+    """The saddle of a normal law with the mean and the square of X."""
+    mean, square = n * (t * x).sum(axis=1), n * (t * x * x).sum(axis=1) + 1e-300
+    root = np.sqrt(mean * mean + 8.0 * square)
+    return np.asarray(np.where(mean > 0.0, 4.0 / (root + mean), (root - mean) / (2.0 * square)))
+
+
 def saddle(x: FloatArray, t: FloatArray, n: FloatArray, start: FloatArray | None = None) -> FloatArray:
     """The minimum of n log M(c) - 2 log c of every row; a row without positive values keeps its start."""
-    if start is None:
-        mean, square = n * (t * x).sum(axis=1), n * (t * x * x).sum(axis=1) + 1e-300
-        root = np.sqrt(mean * mean + 8.0 * square)
-        start = np.where(mean > 0.0, 4.0 / (root + mean), (root - mean) / (2.0 * square))
+    start = first_abscissa(x, t, n) if start is None else start
     most = x.max(axis=1)
     top, idle = _LARGEST_EXPONENT / np.maximum(most, 1e-300), most <= 0.0
     c = np.minimum(start, top)
@@ -146,9 +150,7 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
     step = (near[:, None] + far[:, :, None] * (1.0 + near[:, None])).reshape(len(x), block, -1)  # row, node, atom
     led = first * at.weight[row]
     alone = np.einsum("rnj,rj->rn", step, at.weight)
-    if len(x) == 1:
-        growth = _product(led, step[0])
-    elif x.shape[1] <= _FEW_ATOMS:
+    if x.shape[1] <= _FEW_ATOMS:
         growth = led[:, 0, None] * step[row, :, 0]
         for j in range(1, x.shape[1]):
             growth += led[:, j, None] * step[row, :, j]
@@ -181,8 +183,6 @@ def _product(a: ComplexArray, b: ComplexArray) -> ComplexArray:
     """a b^T in pieces that BLAS leaves to one thread: waiting for a second core takes longer than the product."""
     if len(a) == 1:
         return np.asarray((a * b).sum(axis=1)[None])
-    if len(a) * b.size <= _UNDIVIDED:
-        return a @ b.T
     rows = max(_UNDIVIDED // b.size, 4)
     atoms = _UNDIVIDED // (rows * len(b))
     parts = np.array_split(a, -(-len(a) // rows))  # never a single row, which BLAS would divide

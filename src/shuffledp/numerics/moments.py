@@ -274,7 +274,7 @@ class PairMoments:
                 mine = asked.take(row[some])
                 x, t = self._law(mine, kind[some])
                 waiting = take_rows(mine.waiting, mine.which)
-                found = sum_of(Swapped(x, tilt(x, t, c[row[some]]), waiting, line.take(row[some])))
+                found = sum_of(Swapped(x, tilt(x, t, c[row[some]]), waiting, take_rows(line, row[some])))
                 value[some] = np.fmin(value[some], np.logaddexp(found, waiting.log_rest) + 1e-12)
         return np.asarray(np.maximum.reduceat(value, np.arange(c.size) * len(self.types)))
 

@@ -95,8 +95,7 @@ def smallest_maximum(here: At, dither: float) -> FloatArray:
     if rows.size:
         k[rows], grainy[rows] = _best_line(here.take(rows), close[rows], grainy[rows], dither)
     value = np.maximum.reduceat(on_line(here, k, dither), here.first)
-    few = here.waiting.others.max(axis=1) * here.waiting.beta <= 4.0 * tuning.FEW_FREE
-    able = (close | (grainy & few)) & (here.types * here.x.shape[1] <= tuning.MOST_JOINED)
+    able = (close | grainy) & (here.types * here.x.shape[1] <= tuning.MOST_JOINED)
     rows = np.flatnonzero(able & (here.waiting.closed | (here.waiting.others.shape[1] == 1)))  # else A has many blocks
     if rows.size:
         value[rows] = np.fmin(value[rows], by_join(here.take(rows), dither))
@@ -129,7 +128,7 @@ def _best_line(here: At, close: np.ndarray, grainy: np.ndarray, dither: float) -
 def on_line(here: At, k: IntArray, dither: float) -> FloatArray:
     """log(U + exposed) on line k of every row, by type; -inf for types whose bounds are below the largest value."""
     owner, bare, lead = here.owner, here.log_bare, here.lead
-    every = here.on(np.arange(owner.size), here.line(np.arange(lead.size), k, dither).take(owner))
+    every = here.on(np.arange(owner.size), take_rows(here.line(np.arange(lead.size), k, dither), owner))
     if owner.size == lead.size:
         return np.logaddexp(log_upper(every), bare)
     value, bound = np.full(owner.size, -np.inf), np.logaddexp(log_screen(every), bare)
