@@ -21,7 +21,7 @@ import numpy as np
 
 from . import tuning
 from .ledger import charge
-from .line import Tilt, block_bounds, blocks, in_parts, nodes, saddle, tilt, whole_blocks
+from .line import Tilt, block_bounds, blocks, in_parts, saddle, tilt, whole_blocks
 from .pair import FloatArray, Side
 from .rows import ULP, chunks, take_rows
 
@@ -90,8 +90,7 @@ def log_delta(
         wide = np.maximum(np.minimum(wide, 16.0), 1.2 * np.sqrt(wide))  # for heavy points, and for a Gaussian sum
         finer = Finer(finer.dither[loose] * wide, finer.step[loose] * np.sqrt(np.minimum(coarse, 4.0)))
         open_ = open_[loose]
-    value = np.where(idle, -np.inf, value)
-    return value, np.where((at.c > 0.0) & (at.c < 1e300), at.c, 1.0)
+    return np.where(idle, -np.inf, value), at.c
 
 
 def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArray, finer: Finer | None = None) -> Sum:
@@ -130,8 +129,7 @@ def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatA
         live = (size - 0.5 * (s[row] * start) ** 2 > -whole.cut[row]) | (number == 0)
         row, number = row[live], number[live]
     total, moment, slip, slip_moment = np.zeros((4, len(x)))
-    for part in in_parts(row.size, x.shape[1]):
-        node = nodes(x, at, h, row[part], number[part])
+    for node in in_parts(x, at, h, row, number):
         r, y = node.row[:, None], node.y
         decay = -0.5 * (s[r] * y) ** 2
         turn = (s * s * c)[r] * y

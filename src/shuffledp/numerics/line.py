@@ -5,6 +5,7 @@ M(z) = E exp(zX), and |M(c+iy)| <= M(c) for every y.  Any c > 0 is sound; at the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from . import tuning
 from .ledger import charge
 from .pair import FloatArray, IntArray
-from .rows import ULP, chunks
+from .rows import ULP, chunks, take_rows
 
 ComplexArray = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 
@@ -36,7 +37,10 @@ def first_abscissa(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
 
 
 def saddle(x: FloatArray, t: FloatArray, n: FloatArray, start: FloatArray | None = None) -> FloatArray:
-    """The minimum of n log M(c) - 2 log c of every row; a row without positive values keeps its start."""
+    """The minimum of n log M(c) - 2 log c of every row; a row without positive values keeps its start.
+
+    Where the arithmetic fails it is 1: any abscissa is sound.
+    """
     start = first_abscissa(x, t, n) if start is None else start
     most = x.max(axis=1)
     top, idle = _LARGEST_EXPONENT / np.maximum(most, 1e-300), most <= 0.0
@@ -60,7 +64,7 @@ def saddle(x: FloatArray, t: FloatArray, n: FloatArray, start: FloatArray | None
         c = new
         if near.all():
             break
-    return np.asarray(c)
+    return np.where((c > 0.0) & (c < 1e300), c, 1.0)
 
 
 class Tilt(NamedTuple):
@@ -105,11 +109,6 @@ def whole_blocks(nodes: FloatArray) -> FloatArray:
     return np.asarray(np.ceil((nodes + 1.0) / tuning.BLOCK) * tuning.BLOCK - 1.0)
 
 
-def in_parts(number: int, atoms: int) -> list[slice]:
-    """Blocks at whose nodes M is formed together: as many as fit into scratch memory, and never too few for BLAS."""
-    return chunks(np.full(number, float(max(atoms, tuning.BLOCK))), max(tuning.CELLS, tuning.BLOCK * atoms))
-
-
 @charge("nodes of a block that is bounded, not evaluated", "docs/proofs.md, Lemma 8")
 def block_bounds(
     x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArray
@@ -137,6 +136,15 @@ class Nodes(NamedTuple):
     log_size: FloatArray  # log |M(c+iy)/M(c)|
     phase: FloatArray  # arg M(c+iy)
     doubt: FloatArray  # bound on the rounding error of log M
+
+
+def in_parts(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArray) -> Iterator[Nodes]:
+    """M at the nodes of as many blocks at a time as fit into scratch memory, and never too few for BLAS."""
+    cost = np.full(row.size, float(max(x.shape[1], tuning.BLOCK)))
+    for part in chunks(cost, max(tuning.CELLS, tuning.BLOCK * x.shape[1])):
+        own = slice(int(row[part][0]), int(row[part][-1]) + 1)
+        found = nodes(x[own], take_rows(at, own), h[own], row[part] - own.start, number[part])
+        yield found._replace(row=row[part])
 
 
 def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArray) -> Nodes:

@@ -140,7 +140,7 @@ class SwapCurve(Curve):
         and it is not below the point where the tangents at both ends of the bracket meet.
         """
         lead = largest_of(self._spread, self._owner, 1)
-        c = own = self._saddle(x[lead], t[lead], None)
+        c = own = saddle(x[lead], t[lead], self._copies)
         # by row: c, the value there and the slope
         low, high, best = np.full((3, 3, c.size), np.nan)
         low[0], high[0], best[1] = 0.0, np.inf, np.inf
@@ -148,7 +148,7 @@ class SwapCurve(Curve):
             log_m = np.log1p((t * np.expm1(c[self._owner, None] * x)).sum(axis=1))
             worst = largest_of(log_m, self._owner, 1)
             if (worst != lead).any():
-                own = self._saddle(x[worst], t[worst], c)
+                own = saddle(x[worst], t[worst], self._copies, c)
                 lead = worst
             mean = (t[lead] * x[lead] * np.exp(c[:, None] * x[lead])).sum(axis=1) * np.exp(-log_m[lead])
             here = np.array([c, self._copies * log_m[lead] - 2.0 * np.log(c), self._copies * mean - 2.0 / c])
@@ -161,11 +161,6 @@ class SwapCurve(Curve):
             c = np.where(done, c, np.where((low[0] < own) & (own < high[0]), own, meet))
             c = np.where((low[0] <= c) & (c <= high[0]), c, np.sqrt(low[0] * high[0]))
         return np.asarray(best[0])
-
-    def _saddle(self, x: FloatArray, t: FloatArray, start: FloatArray | None) -> FloatArray:
-        """The saddles of some laws, or 1 where the arithmetic fails: any abscissa is sound."""
-        c = saddle(x, t, self._copies, start)
-        return np.where((c > 0.0) & (c < 1e300), c, 1.0)
 
     def guess(self, log_delta: FloatArray) -> Guess:
         """The saddle-point approximation of the few types of the largest spread, and what moduli and dither cost."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import tuning
 from ..ledger import charge
-from ..line import Nodes, Tilt, block_bounds, blocks, in_parts, nodes, whole_blocks
+from ..line import Nodes, Tilt, block_bounds, blocks, in_parts, whole_blocks
 from ..pair import FloatArray
 from ..rows import ULP, chunks, take_rows
 from ..screen import erfcx_above
@@ -114,10 +114,7 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
         live = ~(block <= (np.exp(-tuning.SWAP_CUT) * tuning.BLOCK / (c * c * last))[row]) | (number == 0)
         total = total + np.bincount(row[~live], block[~live], len(x))
         row, number = row[live], number[live]
-    for part in in_parts(row.size, x.shape[1]):
-        own = slice(int(row[part][0]), int(row[part][-1]) + 1)
-        node = nodes(x[own], take_rows(at, own), h[own], row[part] - own.start, number[part])
-        node = node._replace(row=row[part])
+    for node in in_parts(x, at, h, row, number):
         r = np.broadcast_to(node.row[:, None], node.y.shape)
         value = np.exp(waiting.log_sums(r, log_modulus(node, top), top) - peak[r])
         if phases:
