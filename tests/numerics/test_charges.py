@@ -283,6 +283,21 @@ def test_log_tail(p: float, n: int, c: float) -> None:
     assert (gaussian < exact) == (n == 1)
 
 
+@pytest.mark.parametrize(("n", "c"), [(3, 1.0), (40, 0.5), (1000, 0.15)])
+@np.errstate(all="ignore")
+def test_log_tail_bounds_mixtures_of_types(n: int, c: float) -> None:
+    """One dither for all types: the largest of their values bounds sum_x w_x |M_x|^n under one integral."""
+    x = np.array([[-1.0, 1.0, 0.0], [-0.3, 0.2, 1.5]])
+    t = np.array([[0.5, 0.5, 0.0], [0.6, 0.38, 0.02]])
+    at = tilt(x, t, np.full(2, c))
+    most = float((n * at.log_m + law_tail(x, t, at, np.full(2, float(n)))).max())
+    y = np.linspace(0.0, 60.0 / c, 200_001)
+    size = [np.abs(1.0 + (t[k] * np.expm1(np.multiply.outer(c + 1j * y, x[k]))).sum(axis=1)) ** n for k in range(2)]
+    kernel = np.exp(0.5 * (0.2 / c) ** 2 * (c * c - y * y)) / (c * c + y * y) / np.pi
+    for share in (0.0, 0.3, 0.5, 0.9, 1.0):
+        assert math.log(float(np.trapezoid((share * size[0] + (1.0 - share) * size[1]) * kernel, y))) <= most
+
+
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_few_draws(n: int) -> None:
     """Above E(S/n)_+; the draws without a negative value alone are below it."""

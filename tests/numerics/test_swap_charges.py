@@ -258,6 +258,14 @@ def test_on_grid_pays_for_the_roundings_of_long_sums() -> None:
         assert truth <= spread <= truth * (1 + Fraction(1, 10**4))
 
 
+def test_on_grid_pays_for_them_where_no_value_is_near_0() -> None:
+    """Mass that is lost goes to 0, so that a range without 0 would be too short a measure for it."""
+    x, mass = np.full((1, 9000), 0.999), 0.99999 / 9000
+    grid, masses = on_grid(x, np.full(x.shape, mass))
+    spread = sum(Fraction(float(y)) * Fraction(float(m)) for y, m in zip(grid[0], masses[0], strict=True))
+    assert 9000 * Fraction(mass) * Fraction(0.999) <= spread
+
+
 @pytest.mark.parametrize("far", [6.0, 9.0])
 def test_few_values_far_from_the_others_do_not_widen_the_grid(far: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """20 of 9,000 symbols are rare and tell much: cells as wide as 1/4,096 of their range would raise eps 300-fold."""

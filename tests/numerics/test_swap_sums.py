@@ -17,10 +17,14 @@ from reference.randomizers import floats, grr
 from reference.repetition import examples
 from reference.swap import Datasets
 from shuffledp.numerics import tuning
+from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.line import tilt
+from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.proof.swap import cap, propose, prove
 from shuffledp.numerics.rows import take_rows
-from shuffledp.numerics.swap.lines import join
+from shuffledp.numerics.swap.curve import SwapCurve
+from shuffledp.numerics.swap.lines import by_join, join, largest_bound, smallest_maximum
+from shuffledp.numerics.swap.pair import SwapPair
 from shuffledp.numerics.swap.sums import Line, Swapped, log_screen, log_upper, nodes_beyond
 from shuffledp.numerics.swap.waiting import Others, Waiting
 
@@ -186,6 +190,27 @@ def test_phases_are_cheaper_than_moduli_and_above_constant_datasets(q: int, n: i
     mass = gammaln(n) - gammaln(k + 1) - gammaln(n - k) + k * math.log(t[0, 0]) + (n - 1 - k) * math.log(t[0, 1])
     truth = np.exp(mass) @ np.maximum(k * x[0, 0] + (n - 1 - k) * x[0, 1], 0.0) / (n - 1)
     assert math.log(truth) - 1e-9 <= with_phases <= moduli
+
+
+@pytest.mark.parametrize("n", [40, 200, 500])
+def test_symbols_that_one_type_never_sends_are_added_to_every_bound(n: int) -> None:
+    """The third symbol, which users of the third type never send, counts from eps = log 1.4 on downward.
+
+    Asked first above and then below that eps, the bound must stay above the dataset of the third type, whose
+    delta is about (E* - E) P1 there; leaving the symbol out gave a hundredth of it.
+    """
+    rows = np.array([[0.72 * 0.95, 0.72 * 0.05, 0.28], [0.36, 0.44, 0.2], [0.5, 0.5, 0.0]])
+    pairs = [ShuffledPair(rows[0], rows[1], t) for t in rows]
+    users, fine = np.array([float(n)]), np.array([1e-6])
+    curve = SwapCurve.of([SwapPair(tuple(pairs), float(rows.min(axis=0).sum()))], users, 1e-4)
+    truth = PairCurve.of(pairs[2:], users, "lower")
+    for eps in math.log(1.4) * np.array([[1.0001], [0.99], [0.985]]):
+        found = curve.at(eps, fine).log_delta
+        assert found >= truth.at(eps, fine).log_delta
+        with np.errstate(all="ignore"):
+            here, _ = curve.placed(eps)
+            assert np.all(by_join(here, 0.01) >= here.log_bare.max())
+            assert largest_bound(here, 0.01) >= smallest_maximum(here, 0.01) - 1e-9 >= here.log_bare.max() - 2e-9
 
 
 def test_no_tuning_constant_makes_a_value_smaller_than_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:

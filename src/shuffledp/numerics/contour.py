@@ -21,7 +21,7 @@ import numpy as np
 
 from . import tuning
 from .ledger import charge
-from .line import Tilt, block_bounds, blocks, in_parts, nodes, saddle, tilt, whole_blocks
+from .line import Tilt, block_bounds, blocks, in_parts, saddle, tilt, whole_blocks
 from .pair import FloatArray, Side
 from .rows import ULP, chunks, take_rows
 
@@ -90,8 +90,7 @@ def log_delta(
         wide = np.maximum(np.minimum(wide, 16.0), 1.2 * np.sqrt(wide))  # for heavy points, and for a Gaussian sum
         finer = Finer(finer.dither[loose] * wide, finer.step[loose] * np.sqrt(np.minimum(coarse, 4.0)))
         open_ = open_[loose]
-    value = np.where(idle, -np.inf, value)
-    return value, np.where((at.c > 0.0) & (at.c < 1e300), at.c, 1.0)
+    return np.where(idle, -np.inf, value), at.c
 
 
 def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArray, finer: Finer | None = None) -> Sum:
@@ -121,7 +120,7 @@ def _most_nodes(rtol: FloatArray) -> FloatArray:
 def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """log of the upper or the lower value of every row, and the parts of it that dither and step cost."""
     x, n, at, s, h = whole.x, whole.n, whole.at, whole.s, whole.h
-    c, nothing = at.c, whole.nothing
+    c, nothing, doubt = at.c, whole.nothing, peak_rounding(whole)
     row, number = blocks(whole.last)
     if row.size > 2 * len(x):
         start, bound = block_bounds(x, at, h, row, number)
@@ -130,21 +129,17 @@ def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatA
         live = (size - 0.5 * (s[row] * start) ** 2 > -whole.cut[row]) | (number == 0)
         row, number = row[live], number[live]
     total, moment, slip, slip_moment = np.zeros((4, len(x)))
-    dusty = bool(nothing.max() > 1e-40)
-    for part in in_parts(row.size, x.shape[1]):
-        node = nodes(x, at, h, row[part], number[part])
+    for node in in_parts(x, at, h, row, number):
         r, y = node.row[:, None], node.y
         decay = -0.5 * (s[r] * y) ** 2
         turn = (s * s * c)[r] * y
         size = np.exp(n[r] * node.log_size + decay)
         phase = n[r] * node.phase + turn
         wave, sine = size * np.cos(phase), size * np.sin(phase)
-        rough = sum_rounding(size, n[r] * node.doubt)
-        if dusty:
-            dust = nothing[r] * np.exp(decay)
-            wave -= dust * np.cos(turn)
-            sine -= dust * np.sin(turn)
-            rough += sum_rounding(dust, 0.0)
+        dust = nothing[r] * np.exp(decay)
+        wave -= dust * np.cos(turn)
+        sine -= dust * np.sin(turn)
+        rough = sum_rounding(size, n[r] * node.doubt) + sum_rounding(dust, doubt[r])
         lean = y / c[r]
         shrink = 1.0 / (1.0 + lean * lean)  # |c/z|^2
         terms = shrink * shrink * (wave * (1.0 - lean * lean) + 2.0 * sine * lean)  # Re[wave (c/z)^2]
@@ -155,7 +150,7 @@ def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatA
     missed, missed_moment = unevaluated_nodes(whole, nothing)
     most = h / np.pi * (np.maximum(total, 0.0) + slip) + missed
     price = dither_price(whole, h * (moment + slip_moment) + missed_moment)
-    log_scale, doubt = whole.log_peak - np.log(n), peak_rounding(whole)
+    log_scale = whole.log_peak - np.log(n)
     coarse, fine = aliases(whole, most), dither_price(whole, h * np.maximum(moment - slip_moment, 0.0))
     if upper:
         return log_scale + np.log(most) + doubt, fine / most, coarse / most

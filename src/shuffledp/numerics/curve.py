@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from . import contour, direct, tuning
+from .line import first_abscissa
 from .pair import FloatArray, IntArray, ShuffledPair, Side
 from .rows import Laws, law_shift, numbered, take_rows
 from .screen import few_draws, log_screen
@@ -194,14 +195,12 @@ def saddle_guess(
     most = np.minimum(limit, tuning.LARGEST_EPSILON)
     deviations = np.sqrt(np.maximum(-2.0 * (log_delta - np.log(sigma)) - 4.0, 0.5))
     eps = np.clip(np.log1p(deviations * sigma), 1e-17, 0.9 * most)
-    low, high, fall, c = np.zeros(eps.size), most, 1.0 / eps, None
+    low, high, fall = np.zeros(eps.size), most, 1.0 / eps
+    c = first_abscissa(gap - np.expm1(eps)[:, None] * v, t, n)
     settled, target = ((t * gap) <= 0.0).all(axis=1), np.log(n) + log_delta
     powers = np.empty((4, *t.shape))
     for _ in range(tuning.GUESSES):
         x = gap - np.expm1(eps)[:, None] * v
-        if c is None:
-            mean, square = n * (t * x).sum(axis=1), n * (t * x * x).sum(axis=1) + 1e-300
-            c = (np.sqrt(mean * mean + 8.0 * square) - mean) / (2.0 * square)
         c = np.clip(c, 1e-300, 500.0 / np.maximum(x.max(axis=1), 1e-300))
         grown = t * np.expm1(c[:, None] * x)
         total = 1.0 + grown.sum(axis=1)
@@ -234,4 +233,4 @@ def saddle_guess(
             break
         stuck = high - low <= 1e-3 * high  # the root moves while c settles: open the bracket again
         low, high = np.where(stuck, 0.0, low), np.where(stuck, most, high)
-    return Guess(np.maximum(eps, 1e-17), fall), np.ones(eps.size) if c is None else c
+    return Guess(np.maximum(eps, 1e-17), fall), c

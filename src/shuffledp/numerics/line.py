@@ -5,6 +5,7 @@ M(z) = E exp(zX), and |M(c+iy)| <= M(c) for every y.  Any c > 0 is sound; at the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from . import tuning
 from .ledger import charge
 from .pair import FloatArray, IntArray
-from .rows import ULP, chunks
+from .rows import ULP, chunks, take_rows
 
 ComplexArray = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 
@@ -28,12 +29,19 @@ _STEPS = np.arange(8), np.arange(0, tuning.BLOCK, 8)
 _FEW_ATOMS = 16
 
 
+def first_abscissa(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
+    """The saddle of a normal law with the mean and the square of X."""
+    mean, square = n * (t * x).sum(axis=1), n * (t * x * x).sum(axis=1) + 1e-300
+    root = np.sqrt(mean * mean + 8.0 * square)
+    return np.asarray(np.where(mean > 0.0, 4.0 / (root + mean), (root - mean) / (2.0 * square)))
+
+
 def saddle(x: FloatArray, t: FloatArray, n: FloatArray, start: FloatArray | None = None) -> FloatArray:
-    """The minimum of n log M(c) - 2 log c of every row; a row without positive values keeps its start."""
-    if start is None:
-        mean, square = n * (t * x).sum(axis=1), n * (t * x * x).sum(axis=1) + 1e-300
-        root = np.sqrt(mean * mean + 8.0 * square)
-        start = np.where(mean > 0.0, 4.0 / (root + mean), (root - mean) / (2.0 * square))
+    """The minimum of n log M(c) - 2 log c of every row; a row without positive values keeps its start.
+
+    Where the arithmetic fails it is 1: any abscissa is sound.
+    """
+    start = first_abscissa(x, t, n) if start is None else start
     most = x.max(axis=1)
     top, idle = _LARGEST_EXPONENT / np.maximum(most, 1e-300), most <= 0.0
     c = np.minimum(start, top)
@@ -56,7 +64,7 @@ def saddle(x: FloatArray, t: FloatArray, n: FloatArray, start: FloatArray | None
         c = new
         if near.all():
             break
-    return np.asarray(c)
+    return np.where((c > 0.0) & (c < 1e300), c, 1.0)
 
 
 class Tilt(NamedTuple):
@@ -101,11 +109,6 @@ def whole_blocks(nodes: FloatArray) -> FloatArray:
     return np.asarray(np.ceil((nodes + 1.0) / tuning.BLOCK) * tuning.BLOCK - 1.0)
 
 
-def in_parts(number: int, atoms: int) -> list[slice]:
-    """Blocks at whose nodes M is formed together: as many as fit into scratch memory, and never too few for BLAS."""
-    return chunks(np.full(number, float(max(atoms, tuning.BLOCK))), max(tuning.CELLS, tuning.BLOCK * atoms))
-
-
 @charge("nodes of a block that is bounded, not evaluated", "docs/proofs.md, Lemma 8")
 def block_bounds(
     x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArray
@@ -135,6 +138,15 @@ class Nodes(NamedTuple):
     doubt: FloatArray  # bound on the rounding error of log M
 
 
+def in_parts(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArray) -> Iterator[Nodes]:
+    """M at the nodes of as many blocks at a time as fit into scratch memory, and never too few for BLAS."""
+    cost = np.full(row.size, float(max(x.shape[1], tuning.BLOCK)))
+    for part in chunks(cost, max(tuning.CELLS, tuning.BLOCK * x.shape[1])):
+        own = slice(int(row[part][0]), int(row[part][-1]) + 1)
+        found = nodes(x[own], take_rows(at, own), h[own], row[part] - own.start, number[part])
+        yield found._replace(row=row[part])
+
+
 def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArray) -> Nodes:
     """M at every node of some blocks: e^(i(y+y')x) - 1 = f(y) + f(y') + f(y) f(y') makes it a product, f = e^(i.x) - 1.
 
@@ -146,9 +158,7 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
     step = (near[:, None] + far[:, :, None] * (1.0 + near[:, None])).reshape(len(x), block, -1)  # row, node, atom
     led = first * at.weight[row]
     alone = np.einsum("rnj,rj->rn", step, at.weight)
-    if len(x) == 1:
-        growth = _product(led, step[0])
-    elif x.shape[1] <= _FEW_ATOMS:
+    if x.shape[1] <= _FEW_ATOMS:
         growth = led[:, 0, None] * step[row, :, 0]
         for j in range(1, x.shape[1]):
             growth += led[:, j, None] * step[row, :, j]
@@ -181,8 +191,6 @@ def _product(a: ComplexArray, b: ComplexArray) -> ComplexArray:
     """a b^T in pieces that BLAS leaves to one thread: waiting for a second core takes longer than the product."""
     if len(a) == 1:
         return np.asarray((a * b).sum(axis=1)[None])
-    if len(a) * b.size <= _UNDIVIDED:
-        return a @ b.T
     rows = max(_UNDIVIDED // b.size, 4)
     atoms = _UNDIVIDED // (rows * len(b))
     parts = np.array_split(a, -(-len(a) // rows))  # never a single row, which BLAS would divide

@@ -26,7 +26,7 @@ from .line import saddle, tilt
 from .pair import FloatArray, IntArray
 from .rows import chunks, law_shift, take_rows
 from .screen import law_tail, log_tail, remainder
-from .swap.sums import Line, Swapped, dithered_count, log_top, log_upper
+from .swap.sums import Line, Swapped, dithered_count, log_screen, log_top, log_upper
 from .swap.waiting import Others, Waiting
 
 #: Shells of types, by their distance in log delta from the largest; beyond the last shell the variance is not used.
@@ -40,7 +40,7 @@ _SMALL = 0.1
 #: Abscissas to try, relative to the saddle: where c X is large, moments bound nothing.
 _SHRINK = 0.7 ** np.arange(8.0)
 #: Dither of the sum of a triple, in tilted deviations.
-_DITHER = 0.05
+_DITHER = 0.02
 
 
 class Pairs(NamedTuple):
@@ -219,7 +219,7 @@ class PairMoments:
         return ((self.level[asked.first] - b) - asked.gain[:, None] * b) / t, t * self.omega
 
     def _by_laws(self, asked: Pairs, row: IntArray, kind: IntArray, c: FloatArray) -> FloatArray:
-        """Upper values of log delta of triples from their laws; those that exceed the level are summed, if few."""
+        """Upper values of log delta of triples, the largest of their pair, from their laws; open pairs are summed."""
         value, deviation = np.empty((2, c.size))
         for part in chunks(np.full(c.size, float(self.symbols))):
             mine = asked.take(np.arange(part.start, part.stop))
@@ -229,19 +229,36 @@ class PairMoments:
             value[part] = _whole(log_top(at), law_tail(x, t, at, fewest), mine.which, mine.waiting)
             deviation[part] = np.maximum(np.sqrt(fewest * at.variance), 1e-3 / c[part])
         _, place, pair = np.unique(row, return_index=True, return_inverse=True)
-        deviation = deviation[place][pair]  # triples of one pair are summed on one line
-        left = np.flatnonzero(~(value <= asked.level))
-        nodes = dithered_count(Line.at(c[left], deviation[left], np.full(left.size, _DITHER)))
-        if (nodes * self.symbols).sum() <= tuning.MOST_SUMMED_CELLS:
+        worst = np.full(place.size, -np.inf)
+        np.maximum.at(worst, pair, value)
+        left = np.flatnonzero(~(worst <= asked.level[place]))
+        first = place[left]
+        if 0 < left.size * self.types.size <= tuning.MOST_OPEN_CELLS:
+            worst[left] = np.fmin(worst[left], self._on_one_line(asked.take(first), c[first], deviation[first]))
+        return np.asarray(worst[pair])
+
+    def _on_one_line(self, asked: Pairs, c: FloatArray, deviation: FloatArray) -> FloatArray:
+        """Upper values of log delta of pairs: all types on the pair's line, those that exceed the level summed, if few.
+
+        Types that were bounded on another line are bounded again: only on a common line does the largest one count.
+        """
+        row, kind = np.repeat(np.arange(c.size), len(self.types)), np.tile(np.arange(len(self.types)), c.size)
+        line, value = Line.at(c, deviation, np.full(c.size, _DITHER)), np.full(row.size, np.inf)
+        for sum_of in (log_screen, log_upper):
+            left = np.flatnonzero(~(value <= asked.level[row]))
+            if (
+                sum_of is log_upper
+                and (dithered_count(line)[row[left]] * self.symbols).sum() > tuning.MOST_SUMMED_CELLS
+            ):
+                break
             for part in chunks(np.full(left.size, float(self.symbols))):
                 some = left[part]
-                mine = asked.take(some)
+                mine = asked.take(row[some])
                 x, t = self._law(mine, kind[some])
-                line = Line.at(c[some], deviation[some], np.full(some.size, _DITHER))
                 waiting = take_rows(mine.waiting, mine.which)
-                found = log_upper(Swapped(x, tilt(x, t, c[some]), waiting, line))
+                found = sum_of(Swapped(x, tilt(x, t, c[row[some]]), waiting, take_rows(line, row[some])))
                 value[some] = np.fmin(value[some], np.logaddexp(found, waiting.log_rest) + 1e-12)
-        return value
+        return np.asarray(np.maximum.reduceat(value, np.arange(c.size) * len(self.types)))
 
 
 def _whole(log_m: FloatArray, tail: FloatArray, which: IntArray, waiting: Waiting) -> FloatArray:

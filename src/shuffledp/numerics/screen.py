@@ -18,8 +18,8 @@ from .pair import FloatArray
 _LARGEST_RISE = 25.0
 #: Squared deviations from which on the bell of M is bounded more coarsely; the best choice counts.
 _CLOSE = (16.0, 25.0, 40.0, 80.0)
-#: The widest dither, in units of 1/c, and one that is enough where nothing else bounds M, over that distance.
-_WIDEST, _ENOUGH = 0.3, 3.5
+#: Dither of the integral, in units of 1/c: one for all types of users, whose moduli are averaged under the integral.
+_DITHER = 0.2
 #: Expected draws up to which the event of no negative draw is treated separately, and abscissas for the rest.
 _FEW_DRAWS, _DOUBLINGS = 40.0, 5
 
@@ -45,30 +45,31 @@ def remainder(y: FloatArray) -> FloatArray:
 
 @charge("a row that is bounded from moments, not evaluated", "docs/proofs.md, Lemma 12")
 def log_tail(variance: FloatArray, tail: FloatArray, c: FloatArray) -> FloatArray:
-    """log of an upper value of (1/2 pi) Integral |M(z)/M(c)|^n e^(s^2 (c^2 - y^2)/2) / (c^2 + y^2) dy, for some s.
+    """log of an upper value of (1/2 pi) Integral |M(z)/M(c)|^n e^(s^2 (c^2 - y^2)/2) / (c^2 + y^2) dy, s = _DITHER/c.
 
     ``variance`` is n V, V at most the variance of the tilted X, and ``tail`` at least E(X - X')^4/(2 n V^2) for two
     copies.
 
     |M(z)/M(c)|^2 = E cos(y(X - X')), and cos a <= 1 - a^2/2 + a^4/24, so that with v = n V y^2 the integrand is at
     most exp(-v (1 - tail v/12)/2): at most exp(-v f/2), f = 1 - tail u/12, for v <= u, and exp(-u f/2) for v between u
-    and 12/tail - u; beyond, the dither bounds it.  The integral of e^(-r y^2)/(c^2 + y^2) over all y is (pi/c)
-    erfcx(c sqrt(r)).  (x)_+ <= e^(cx)/(e c) gives 1/(e c) whatever the moments.
+    and 12/tail - u; beyond, and whatever the moments, the dither bounds it.  The integral of e^(-r y^2)/(c^2 + y^2)
+    over all y is (pi/c) erfcx(c sqrt(r)).  As s depends on c alone, the largest value over types of users on one
+    abscissa bounds every dataset of them (docs/swap.md, Theorem 2, with h -> 0).
     """
-    best = np.full(np.shape(c), -1.0)
+    s = _DITHER / c
+    best = 0.5 * erfcx_above(np.full(np.shape(c), _DITHER / math.sqrt(2.0)))
     for u in _CLOSE:
         close, end = np.sqrt(u / variance), np.sqrt((12.0 / tail - u) / variance)
-        flat, s = 1.0 - tail * u / 12.0, np.minimum(_ENOUGH / end, _WIDEST / c)
-        near = 0.5 * _erfcx(c * np.sqrt(0.5 * (variance * flat + s * s)))
+        flat = 1.0 - tail * u / 12.0
+        near = 0.5 * erfcx_above(c * np.sqrt(0.5 * (variance * flat + s * s)))
         middle = np.exp(-0.5 * (u * flat + (s * close) ** 2)) * np.arctan2(c, close)
         far = np.exp(-0.5 * (s * end) ** 2) * np.arctan2(c, end)
-        value = np.log(near + (middle + far) / np.pi) + 0.5 * (s * c) ** 2
-        best = np.fmin(best, np.where(end > close, value, np.inf))
-    return np.asarray(best - np.log(c) + 1e-9)
+        best = np.fmin(best, np.where(end > close, near + (middle + far) / np.pi, np.inf))
+    return np.asarray(np.log(best / c) + 0.5 * _DITHER**2 + 1e-9)
 
 
-def _erfcx(x: FloatArray) -> FloatArray:
-    """An upper value of erfcx(x), x > 0: an even convergent of its continued fraction (DLMF 7.9.1), or DLMF 7.8.2."""
+def erfcx_above(x: FloatArray) -> FloatArray:
+    """An upper value of erfcx(x), x > 0: an odd convergent of its continued fraction (DLMF 7.9.2), or DLMF 7.8.2."""
     rest = x
     for k in range(8, 0, -1):
         rest = x + 0.5 * k / rest

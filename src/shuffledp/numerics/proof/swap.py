@@ -29,6 +29,7 @@ from flint import arb
 
 from ...errors import CertificationError
 from ..pair import ShuffledPair
+from ..rows import take_rows
 from ..swap.curve import SwapCurve
 from ..swap.lines import FINE, LINES, on_line
 from ..swap.pair import SwapPair
@@ -192,7 +193,7 @@ def propose(member: SwapPair, n: int, eps: float, delta: float) -> Proposal:
     best = Proposal(Method("local", bits), log_local, fall)
     for k in range(len(LINES)):
         line = here.line(np.zeros(1, dtype=np.int64), np.array([k]), FINE)
-        types = here.on(every, line.take(here.owner))
+        types = here.on(every, take_rows(line, here.owner))
         crude = weighed(1.0 / types.line.c**2 + np.pi / (types.line.c * types.line.h), types.peak, types.line)
         value = float(np.logaddexp(np.logaddexp(crude, here.log_bare).max(), rest))
         enough = value <= math.log(delta) - _CRUDE  # M(c) alone proves it: no node is needed

@@ -7,8 +7,8 @@ same line; those that may exceed the largest value so far are summed too, in fal
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple, Self
+from collections.abc import Callable, Sequence
+from typing import Self
 
 import numpy as np
 
@@ -17,20 +17,11 @@ from ..curve import Curve, Guess, Values, saddle_guess
 from ..ledger import charge
 from ..line import saddle, tilt
 from ..pair import FloatArray, IntArray, Side
-from ..rows import Laws, chunks, expose_rare, numbered, take_rows
+from ..rows import chunks, expose_rare, numbered, take_rows
 from . import lines
 from .lines import At
 from .pair import Members, SwapPair, largest_of, ranges
 from .waiting import Others, Waiting
-
-
-class Tangent(NamedTuple):
-    """A convex function at c, by row: its value, its slope, and the type whose function it is."""
-
-    c: FloatArray
-    value: FloatArray
-    slope: FloatArray
-    kind: IntArray
 
 
 class SwapCurve(Curve):
@@ -48,17 +39,10 @@ class SwapCurve(Curve):
         self._swaps = (n > 2.0) & (n * self.beta > members.fewest_free[which])
         self._types, self._owner, self._first = ranges(members.start[which], members.types[which])
         self._copies = np.maximum(n - 1.0 / np.maximum(self.beta, 1e-15), 1.0)
-        self.spread = np.maximum.reduceat(members.spread[self._types], self._first) / n
+        self._spread = members.spread[self._types]
+        self.spread = np.maximum.reduceat(self._spread, self._first) / n
         self.heavy = members.laws.t.size > tuning.CELLS
-        self._laws: Laws | None = None
         self._seen: tuple[FloatArray, Values] | None = None
-        self._lead, self._c = self._first, np.full(n.size, np.nan)
-        self._ends = self._lead, self._lead  # the types on either side of c
-        self._waiting: Waiting | None = None
-        self._kept = np.zeros(n.size)
-        #: The best way at some eps (lines.py), that eps and its abscissa; the way is used again nearby.
-        self._way = np.zeros(n.size, dtype=np.int64)
-        self._chosen_at, self._chosen_c = np.full((2, n.size), np.nan)
 
     @classmethod
     def of(cls, members: Sequence[SwapPair], n: FloatArray, tol: float) -> Self:
@@ -77,60 +61,42 @@ class SwapCurve(Curve):
         return cls(table, which, n, Others.fixed(n), dither_for(tol))
 
     def take(self, rows: IntArray) -> Self:
-        """Some of the rows, with what is known of their lines."""
+        """Some of the rows, with their last values."""
         part = type(self)(self.members, self.which[rows], self.n[rows], take_rows(self.others, rows), self.dither)
-        part._lead, part._c = self._lead[rows] - self._first[rows] + part._first, self._c[rows]
-        part._way, part._kept = self._way[rows], self._kept[rows]
-        part._chosen_at, part._chosen_c = self._chosen_at[rows], self._chosen_c[rows]
-        part._waiting = None if self._waiting is None else take_rows(self._waiting, rows)
-        if self._seen is not None:
-            eps, (value, slope) = self._seen
-            part._seen = eps[rows], Values(value[rows], slope[rows])
+        part._seen = None if self._seen is None else (self._seen[0][rows], take_rows(self._seen[1], rows))
         return part
 
-    def _in_parts(self) -> list[IntArray]:
-        """Rows that fit into scratch memory together."""
-        cost = self.members.types[self.which] * float(self.members.laws.t.shape[1])
-        return [np.arange(part.start, part.stop) for part in chunks(np.asarray(cost, dtype=np.float64))]
-
-    @np.errstate(all="ignore")
     def at(self, eps: FloatArray, rtol: FloatArray) -> Values:
         """U of the worst type on the best line, plus the term for the event that nobody is free."""
-        parts = self._in_parts()
-        if len(parts) > 1:
-            found = [self.take(rows).at(eps[rows], rtol[rows]) for rows in parts]
-            return Values(*(np.concatenate(part) for part in zip(*found, strict=True)))
         if self._seen is None or not np.array_equal(self._seen[0], eps):  # the accuracy does not depend on rtol
-            self._seen = eps.copy(), self._evaluate(eps)
+            self._seen = eps.copy(), self._values(eps, lines.smallest_maximum)
         return self._seen[1]
 
-    def _evaluate(self, eps: FloatArray) -> Values:
+    def crude(self, eps: FloatArray) -> FloatArray:
+        """The cheap bounds of all types, on the line of the worst one."""
+        return self._values(eps, lines.largest_bound).log_delta
+
+    @np.errstate(all="ignore")
+    def _values(self, eps: FloatArray, largest: Callable[[At, float], FloatArray]) -> Values:
+        """log delta and its slope, given a way to bound the largest U + exposed; parts fit into scratch memory."""
+        cost = self.members.types[self.which] * float(self.members.laws.t.shape[1])
+        if len(parts := chunks(np.asarray(cost, dtype=np.float64))) > 1:
+            every = np.arange(eps.size)
+            several = [self.take(every[part])._values(eps[part], largest) for part in parts]
+            return Values(*map(np.concatenate, zip(*several, strict=True)))
         short, eps = self._slack - eps, np.maximum(eps - self._slack, 0.0)
         local = self.members.local(self.which, eps)
-        live = np.flatnonzero(self._swaps & (eps < self._own_limit) & (local.log_delta > -np.inf))
         value, slope = np.where(eps < self._own_limit, local.log_delta, -np.inf), local.slope
+        live = np.flatnonzero(self._swaps & (value > -np.inf))
         if live.size:
             part = self if live.size == eps.size else self.take(live)
             here, fall = part.placed(eps[live])
-            largest = part._on_lines(here, eps[live])
-            found = part._whole(largest, here, local.log_delta[live])
-            share = np.where(found < value[live], np.exp(np.minimum(largest - found, 0.0)), 0.0)
+            most = largest(here, self.dither)
+            found = part._whole(most, here, value[live])
+            share = np.where(found < value[live], np.exp(np.minimum(most - found, 0.0)), 0.0)
             slope[live] = share * fall + (1.0 - share) * slope[live]
             value[live] = np.fmin(found, value[live])
         return Values(shifted(value, self._slack, short), np.where(np.isfinite(slope), slope, 1.0))
-
-    @np.errstate(all="ignore")
-    def crude(self, eps: FloatArray) -> FloatArray:
-        """The cheap bounds of all types, on the line of the worst one."""
-        parts = self._in_parts()
-        if len(parts) > 1:
-            return np.concatenate([self.take(rows).crude(eps[rows]) for rows in parts])
-        short, eps = self._slack - eps, np.maximum(eps - self._slack, 0.0)
-        local = self.members.local(self.which, eps).log_delta
-        here, _ = self.placed(eps)
-        value = np.fmin(self._whole(lines.largest_bound(here, self.dither), here, local), local)
-        value = np.where(eps < self._own_limit, np.where(self._swaps, value, local), -np.inf)
-        return shifted(value, self._slack, short)
 
     def _whole(self, value: FloatArray, here: At, log_local: FloatArray) -> FloatArray:
         """log delta, given the largest U + exposed of every row."""
@@ -140,94 +106,66 @@ class SwapCurve(Curve):
 
     def placed(self, eps: FloatArray) -> tuple[At, FloatArray]:
         """The types at eps with the line of every row, and the slope -d log delta/d eps of the saddle-point formula."""
-        if self._laws is None:
-            n = self.n[self._owner]
-            self._laws = expose_rare(take_rows(self.members.laws, self._types)._replace(n=n))
-        x, bare = self._laws.at(eps[self._owner], "upper")
-        t = self._laws.t
-        self._c, self._lead, log_m = self._leaders(x, t)
+        owner, first, copies = self._owner, self._first, self._copies
+        laws = expose_rare(take_rows(self.members.laws, self._types)._replace(n=self.n[owner]))
+        (x, bare), t = laws.at(eps[owner], "upper"), laws.t
+        c = self._abscissas(x, t)
+        at = tilt(x, t, c[owner])
+        lead = largest_of(at.log_m, owner, 1)
+        log_m = at.log_m[lead]
         # between two types the slope is a mean of theirs, and one may be 0; the wider type decides the dither
-        ends = [tilt(x[k], t[k], self._c) for k in (*self._ends, self._lead)]
-        alike = [self._copies * (log_m - end.log_m) <= tuning.ALIKE for end in ends]
-        variance = np.max([np.where(same, end.variance, 0.0) for same, end in zip(alike, ends, strict=True)], axis=0)
-        deviation = np.maximum(np.sqrt(self._copies * variance), 1e-3 / self._c)
-        falls = [(end.weight * self._laws.v[k]).sum(axis=1) for k, end in zip(self._ends, ends, strict=False)]
-        slope = np.exp(eps) * self._c * self._copies * np.maximum(*falls)
-        log_target = np.clip(self._copies * log_m - np.log(self._c * self.n), -745.0, 0.0)
+        alike = copies[owner] * (log_m[owner] - at.log_m) <= tuning.ALIKE
+        variance, fall = (
+            np.maximum.reduceat(np.where(alike, part, 0.0), first)
+            for part in (at.variance, (at.weight * laws.v).sum(axis=1))
+        )
+        log_target = np.clip(copies * log_m - np.log(c * self.n), -745.0, 0.0)
         # a dither of s costs (s c)^2/2 of log delta: it must not be wider than that of a normal law with this target
-        deviation = np.fmin(deviation, np.sqrt(tuning.WIDE - 2.0 * log_target) / self._c)
-        waiting = self._waited(tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
-        place = (self._owner, self._first, self._lead, self._c, deviation, self._copies, waiting)
+        widest = np.sqrt(tuning.WIDE - 2.0 * log_target) / c
+        deviation = np.fmin(np.maximum(np.sqrt(copies * variance), 1e-3 / c), widest)
+        kept = 1.1 * (tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
+        # few distinct numbers: rows of one law share their sums
+        waiting = Waiting.of(self.beta, self.others, 16.0 * np.ceil(kept / 16.0))
         if t.shape[1] > 2 * tuning.GRID:
             y, mass = on_grid(x, t)
             # a few distant values make the cells wide; eps is about proportional to the root of E X^2
             if np.all((mass * y * y).sum(axis=1) <= (1.0 + tuning.GRID_COST) * (t * x * x).sum(axis=1)):
                 x, t = y, mass
-        return At(x, t, np.log(bare), *place), slope
+        here = At(x, t, np.log(bare), owner, first, lead, c, deviation, copies, waiting)
+        return here, np.exp(eps) * c * copies * fall
 
-    def _leaders(self, x: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
-        """c near the minimum of the largest n log M_x(c) - 2 log c over types x; that type, and its log M(c).
+    def _abscissas(self, x: FloatArray, t: FloatArray) -> FloatArray:
+        """c near the minimum of the largest n log M_x(c) - 2 log c over types x.
 
         All these functions are convex in c.  So the minimum is on the side of c where the saddle of the largest one is,
         and it is not below the point where the tangents at both ends of the bracket meet.
         """
-        lead, start = self._lead, None if np.isnan(self._c).any() else self._c
-        c = own = self._saddle(x[lead], t[lead], start)
-        unknown = np.full(c.size, np.nan)
-        low, high = (Tangent(np.full(c.size, end), unknown, unknown, lead) for end in (0.0, np.inf))
-        found = c, lead, np.full((2, c.size), np.inf)
+        lead = largest_of(self._spread, self._owner, 1)
+        c = own = saddle(x[lead], t[lead], self._copies)
+        # by row: c, the value there and the slope
+        low, high, best = np.full((3, 3, c.size), np.nan)
+        low[0], high[0], best[1] = 0.0, np.inf, np.inf
         for _ in range(tuning.LEADERS):
             log_m = np.log1p((t * np.expm1(c[self._owner, None] * x)).sum(axis=1))
             worst = largest_of(log_m, self._owner, 1)
             if (worst != lead).any():
-                own = self._saddle(x[worst], t[worst], c)
+                own = saddle(x[worst], t[worst], self._copies, c)
                 lead = worst
             mean = (t[lead] * x[lead] * np.exp(c[:, None] * x[lead])).sum(axis=1) * np.exp(-log_m[lead])
-            here = Tangent(c, self._copies * log_m[lead] - 2.0 * np.log(c), self._copies * mean - 2.0 / c, lead)
-            better = ~(here.value >= found[2][0])
-            found = (
-                np.where(better, c, found[0]),
-                np.where(better, lead, found[1]),
-                np.where(better, [here.value, log_m[lead]], found[2]),
-            )
-            low = Tangent(*(np.where(own > c, new, old) for new, old in zip(here, low, strict=True)))
-            high = Tangent(*(np.where(own > c, old, new) for new, old in zip(here, high, strict=True)))
-            meet = (high.value - low.value + low.slope * low.c - high.slope * high.c) / (low.slope - high.slope)
-            done = (np.abs(own - c) <= 1e-4 * c) | (found[2][0] - low.value - low.slope * (meet - low.c) <= 1e-4)
+            here = np.array([c, self._copies * log_m[lead] - 2.0 * np.log(c), self._copies * mean - 2.0 / c])
+            best = np.where(here[1] >= best[1], best, here)
+            low, high = np.where(own > c, here, low), np.where(own > c, high, here)
+            meet = (high[1] - low[1] + low[2] * low[0] - high[2] * high[0]) / (low[2] - high[2])
+            done = (np.abs(own - c) <= 1e-4 * c) | (best[1] - low[1] - low[2] * (meet - low[0]) <= 1e-4)
             if done.all():
                 break
-            c = np.where(done, c, np.where((low.c < own) & (own < high.c), own, meet))
-            c = np.where((low.c <= c) & (c <= high.c), c, np.sqrt(low.c * high.c))
-        self._ends = low.kind, high.kind
-        return found[0], found[1], found[2][1]
-
-    def _saddle(self, x: FloatArray, t: FloatArray, start: FloatArray | None) -> FloatArray:
-        """The saddles of some laws, or 1 where the arithmetic fails: any abscissa is sound."""
-        c = saddle(x, t, self._copies, start)
-        return np.where((c > 0.0) & (c < 1e300), c, 1.0)
-
-    def _waited(self, kept: FloatArray) -> Waiting:
-        """Waiting times up to a rest below e^-kept, and a few more, so that they can be used again nearby."""
-        if self._waiting is None or np.any(kept > self._kept):
-            self._kept = 16.0 * np.ceil(1.1 * kept / 16.0)  # few distinct numbers: rows of one law share their sums
-            self._waiting = Waiting.of(self.beta, self.others, self._kept)
-        return self._waiting
-
-    def _on_lines(self, here: At, eps: FloatArray) -> FloatArray:
-        """max over types of log(U + exposed), in the best way, which is kept for nearby eps."""
-        stale = ~(np.abs(eps - self._chosen_at) <= tuning.NEARBY * np.minimum(eps, self._own_limit - eps))
-        stale |= ~(np.abs(here.c - self._chosen_c) <= tuning.SAME_LINE * here.c)  # at a kink c may jump
-        value, old, new = np.empty(eps.size), np.flatnonzero(~stale), np.flatnonzero(stale)
-        if old.size:
-            value[old] = lines.in_way(here.take(old), self._way[old], self.dither)
-        if new.size:
-            value[new], self._way[new] = lines.best_way(here.take(new), self.dither)
-            self._chosen_at[new], self._chosen_c[new] = eps[new], here.c[new]
-        return value
+            c = np.where(done, c, np.where((low[0] < own) & (own < high[0]), own, meet))
+            c = np.where((low[0] <= c) & (c <= high[0]), c, np.sqrt(low[0] * high[0]))
+        return np.asarray(best[0])
 
     def guess(self, log_delta: FloatArray) -> Guess:
         """The saddle-point approximation of the few types of the largest spread, and what moduli and dither cost."""
-        some = largest_of(self.members.spread[self._types], self._owner, tuning.GUESSED_TYPES)
+        some = largest_of(self._spread, self._owner, tuning.GUESSED_TYPES)
         row, kind, laws = self._owner[some], self._types[some], self.members.laws
         law = laws.gap[kind], laws.v[kind], laws.t[kind]
         (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self._own_limit[row])
@@ -242,10 +180,12 @@ def on_grid(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Laws on few values that dominate laws on many: every value is split between its two neighbors on a grid.
 
     Splitting keeps the mean, so E(X - a)_+ rises for every a.  A mass may be a sum of all given masses and lose 2^-53
-    of itself with each addition.  As E(X - a)_+ is at most the range times Pr[X > a], raising all values by twice that
-    share of the range, and by 1e-12 of the range, makes up for it.
+    of itself with each addition, to "nothing", which counts as 0.  As E(X - a)_+ is at most the range of the grid,
+    which holds 0, times Pr[X > a], raising all values by twice that share of the range, and by 1e-12 of it, makes up
+    for it.
     """
-    low, span, last = x.min(axis=1, keepdims=True), np.ptp(x, axis=1, keepdims=True), tuning.GRID - 1
+    low, last = np.minimum(x.min(axis=1, keepdims=True), 0.0), tuning.GRID - 1
+    span = np.maximum(x.max(axis=1, keepdims=True), 0.0) - low
     place = (x - low) * (last / np.maximum(span, 1e-300))
     at = np.minimum(place.astype(np.int64), last - 1)
     cell, above = (at + tuning.GRID * np.arange(len(x))[:, None]).ravel(), np.clip(place - at, 0.0, 1.0) * t

@@ -203,7 +203,7 @@ class ClassCurve(Curve):
             peak[part] = height[:, 0]
             weight = np.exp(height - height[:, :1] - 0.5 * (s[part, None] * y) ** 2) / (c[part, None] ** 2 + y * y)
             weight[:, 1:] *= 2.0
-            beyond = dithered_nodes(line.take(part), (last[part] + 1.0) * h[part])
+            beyond = dithered_nodes(take_rows(line, part), (last[part] + 1.0) * h[part])
             total[part] = weight.sum(axis=1) + beyond * (1.0 + 1e-9)
         return weighed(total, peak, line)
 

@@ -26,8 +26,6 @@ LINES = (
     *((1.0, FINE), (0.9, FINE), (1.1, FINE), (1.0, 0.05), (1.0, 0.1)),
     *((1.0, 0.2), (0.9, 0.1), (0.9, 0.2), (1.1, 0.1)),
 )
-#: The number of the dominating law among them.
-_JOIN = -1
 _SCALES, _DITHERS = (np.array(part) for part in zip(*LINES, strict=True))
 _USUAL = _DITHERS == FINE
 #: Values of X closer together than this share of E(X - a)_+ are merged: slopes between them would be noise.
@@ -73,84 +71,64 @@ class At(NamedTuple):
         return Line.at(_SCALES[k] * self.c[rows], self.deviation[rows], np.where(_USUAL, dither, _DITHERS)[k])
 
 
+def _bounds(here: At, dither: float) -> FloatArray:
+    """Cheap upper values of log(U + exposed) on the usual line, by type."""
+    line = here.line(here.owner, np.zeros_like(here.owner), dither)
+    return np.logaddexp(log_screen(here.on(np.arange(here.owner.size), line)), here.log_bare)
+
+
 def largest_bound(here: At, dither: float) -> FloatArray:
     """A cheap upper value of the largest log(U + exposed) over all types of every row."""
-    line = here.line(here.owner, np.zeros_like(here.owner), dither)
-    bound = np.logaddexp(log_screen(here.on(np.arange(here.owner.size), line)), here.log_bare)
-    return np.maximum.reduceat(bound, here.first)
+    return np.maximum.reduceat(_bounds(here, dither), here.first)
 
 
-def in_way(here: At, way: IntArray, dither: float) -> FloatArray:
-    """max over types of log(U + exposed) of every row, in a way that was the best one nearby."""
-    value = np.maximum.reduceat(on_line(here, np.maximum(way, 0), dither), here.first)
-    rows = np.flatnonzero(way == _JOIN)
-    if rows.size:  # rounding the joined law up may cost something at one eps and nothing at the next
-        value[rows] = np.fmin(value[rows], by_join(here.take(rows), dither))
-    return value
-
-
-def best_way(here: At, dither: float) -> tuple[FloatArray, IntArray]:
-    """max over types of log(U + exposed) of every row, in the best of several ways, and which one that is.
+def smallest_maximum(here: At, dither: float) -> FloatArray:
+    """max over types of log(U + exposed) of every row, on the best of several lines, or by one dominating law.
 
     If the saddle is only a few deviations from 0, moduli cost much: one dominating law, or other abscissas, may be
     better.  If one X is many steps wide, lattices resonate, and wider dithers may be better.
     """
-    flat = on_line(here, np.zeros_like(here.first), dither)
-    value, way = np.maximum.reduceat(flat, here.first), np.zeros_like(here.first)
     close = here.c * here.deviation < tuning.CLOSE
     law = here.x[here.lead]
     grainy = (law.max(axis=1) - law.min(axis=1)) > tuning.GRAINY * here.deviation
-    if grainy.any():
-        grainy &= _resonates(here, flat, dither)
-    few = here.waiting.others.max(axis=1) * here.waiting.beta <= 4.0 * tuning.FEW_FREE
-    able = (close | (grainy & few)) & (here.types * here.x.shape[1] <= tuning.MOST_JOINED)
-    able &= here.waiting.closed | (here.waiting.others.shape[1] == 1)  # otherwise A has thousands of blocks
-    rows = np.flatnonzero(able & (np.maximum.reduceat(here.log_bare, here.first) == -np.inf))
+    k, rows = np.zeros_like(here.first), np.flatnonzero(close | grainy)
     if rows.size:
-        found = by_join(here.take(rows), dither)
-        way[rows[found < value[rows]]] = _JOIN
-        value[rows] = np.fmin(value[rows], found)
-        close &= way != _JOIN
-    rows = np.flatnonzero(close | grainy)
-    if not rows.size:
-        return value, way
-    best, k = _best_line(here, flat, (close[:, None] & _USUAL) | (grainy[:, None] & ~_USUAL), dither)
-    rows = np.flatnonzero(best < value)
+        k[rows], grainy[rows] = _best_line(here.take(rows), close[rows], grainy[rows], dither)
+    value = np.maximum.reduceat(on_line(here, k, dither), here.first)
+    able = (close | grainy) & (here.types * here.x.shape[1] <= tuning.MOST_JOINED)
+    rows = np.flatnonzero(able & (here.waiting.closed | (here.waiting.others.shape[1] == 1)))  # else A has many blocks
     if rows.size:
-        part = here.take(rows)
-        found = np.maximum.reduceat(on_line(part, k[rows], dither), part.first)
-        way[rows] = np.where(found < value[rows], k[rows], way[rows])
-        value[rows] = np.fmin(value[rows], found)
-    return value, way
+        value[rows] = np.fmin(value[rows], by_join(here.take(rows), dither))
+    return value
 
 
-def _resonates(here: At, flat: FloatArray, dither: float) -> np.ndarray:
-    """Whether the worst type exceeds what nodes of a normal law add by half of what the next wider dither costs."""
-    worst = largest_of(flat, here.owner, 1)
-    line = here.line(np.arange(worst.size), np.zeros_like(worst), dither)
-    cost = 0.5 * (_DITHERS[~_USUAL].min() * line.c * here.deviation) ** 2
-    return np.asarray(~(flat[worst] <= log_normal(here.on(worst, line), here.copies) + 0.5 * cost))
+def _best_line(here: At, close: np.ndarray, grainy: np.ndarray, dither: float) -> tuple[IntArray, np.ndarray]:
+    """The line of every row on which its few worst types have the smallest maximum, and whether lattices resonate.
 
-
-def _best_line(here: At, flat: FloatArray, tried: np.ndarray, dither: float) -> tuple[FloatArray, IntArray]:
-    """The line of every row on which its few worst types have the smallest maximum; ``flat`` is log U on the first."""
-    some = largest_of(flat, here.owner, tuning.CONTENDERS)
-    some = some[flat[some] > np.maximum.reduceat(flat, here.first)[here.owner[some]] - tuning.BEHIND]
+    They do if a type exceeds what the nodes of a normal law add by half of what the next wider dither costs.
+    """
+    some = largest_of(_bounds(here, dither), here.owner, tuning.CONTENDERS)
+    row, bare = here.owner[some], here.log_bare[some]
+    types = here.on(some, here.line(row, np.zeros_like(row), dither))
+    value, cost = log_upper(types), 0.5 * (_DITHERS[~_USUAL].min() * here.c * here.deviation) ** 2
+    over = ~(value - log_normal(types, here.copies[row]) <= 0.5 * cost[row])
+    grainy = grainy & np.logical_or.reduceat(over, np.searchsorted(row, np.arange(close.size)))
+    tried = (close[:, None] & _USUAL) | (grainy[:, None] & ~_USUAL)
     tried[:, 0] = False
-    kind, k = np.nonzero(tried[here.owner[some]])
-    kind = some[kind]
-    row = here.owner[kind]
-    found = np.logaddexp(log_upper(here.on(kind, here.line(row, k, dither))), here.log_bare[kind])
+    kind, k = np.nonzero(tried[row])
     most = np.where(tried, -np.inf, np.inf)
-    np.maximum.at(most, (row, k), found)
-    best = most.argmin(axis=1)
-    return most[np.arange(best.size), best], best
+    most[:, 0] = -np.inf
+    np.maximum.at(most[:, 0], row, np.logaddexp(value, bare))
+    if k.size:
+        found = log_upper(here.on(some[kind], here.line(row[kind], k, dither)))
+        np.maximum.at(most, (row[kind], k), np.logaddexp(found, bare[kind]))
+    return most.argmin(axis=1), grainy
 
 
 def on_line(here: At, k: IntArray, dither: float) -> FloatArray:
     """log(U + exposed) on line k of every row, by type; -inf for types whose bounds are below the largest value."""
     owner, bare, lead = here.owner, here.log_bare, here.lead
-    every = here.on(np.arange(owner.size), here.line(np.arange(lead.size), k, dither).take(owner))
+    every = here.on(np.arange(owner.size), take_rows(here.line(np.arange(lead.size), k, dither), owner))
     if owner.size == lead.size:
         return np.logaddexp(log_upper(every), bare)
     value, bound = np.full(owner.size, -np.inf), np.logaddexp(log_screen(every), bare)
@@ -166,7 +144,10 @@ def on_line(here: At, k: IntArray, dither: float) -> FloatArray:
 
 
 def by_join(here: At, dither: float) -> FloatArray:
-    """log U of one law that dominates every type; inf where it is much wider than the types."""
+    """log(U + exposed) for one law that dominates every type; inf where it is much wider than the types.
+
+    Symbols that some types never send are split off first, as in Theorem 1: they add at most the largest exposed.
+    """
     types = here.types[:, None]
     kind = here.first[:, None] + np.minimum(np.arange(types.max()), types - 1)  # the last type may be repeated
     x, t = here.x[kind], here.t[kind]
@@ -180,7 +161,7 @@ def by_join(here: At, dither: float) -> FloatArray:
         deviation = np.maximum(np.sqrt(copies * at.variance), 1e-3 / c)
         line = Line.at(c, deviation, np.full(c.size, dither))
         out[good] = log_upper(Swapped(y, at, take_rows(here.waiting, good).in_blocks(), line), phases=True)
-    return out
+    return np.asarray(np.logaddexp(out, np.maximum.reduceat(here.log_bare, here.first)))
 
 
 def join(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:

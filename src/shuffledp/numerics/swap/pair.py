@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -95,8 +95,8 @@ class SwapPair:
 
     def thinned(self, chance: float) -> SwapPair:
         """Others take part with this probability: an absent user sends "nothing", which all types share."""
-        types = tuple(pair.thinned(chance) for pair in self.types)
-        more = None if self.more is None else partial(_thinned, self.more, chance)
+        types, make = tuple(pair.thinned(chance) for pair in self.types), self.more
+        more = None if make is None else lambda: make().thinned(chance)
         common = 1.0 - chance + chance * self.common_mass
         common = common if self.common_mass >= 1.0 else min(common, 1.0 - 2.0**-53)  # 1 means: always free
         return SwapPair(types, common, self.victim, more, self.slack)
@@ -124,17 +124,10 @@ class SwapPair:
     @cached_property
     def local(self) -> tuple[FloatArray, FloatArray]:
         """P0 - P1 and P1 of the victim's distinct pairs: (pair, symbol)."""
-        laws = {(p0.tobytes(), p1.tobytes()): (p0 - p1, p1) for p0, p1 in map(_laws, self.alone)}
-        gap, p1 = zip(*laws.values(), strict=True)
+        laws = ((np.asarray(pair.P0), np.asarray(pair.P1)) for pair in self.alone)
+        distinct = {(p0.tobytes(), p1.tobytes()): (p0 - p1, p1) for p0, p1 in laws}
+        gap, p1 = zip(*distinct.values(), strict=True)
         return pad(gap), pad(p1)
-
-
-def _laws(pair: ShuffledPair) -> tuple[FloatArray, FloatArray]:
-    return np.asarray(pair.P0), np.asarray(pair.P1)
-
-
-def _thinned(make: Callable[[], TypeTable], chance: float) -> TypeTable:
-    return make().thinned(chance)
 
 
 def among(types: Sequence[ShuffledPair], blanket: Family) -> SwapPair:
@@ -175,7 +168,8 @@ class Members(NamedTuple):
         if further:  # right after the listed types of their member
             owner = np.concatenate([owner, *(np.full(len(table.t), i) for i, table in further.items())])
             order = np.argsort(owner, kind="stable")
-            laws, owner = take_rows(_stack([laws, *further.values()]), order), owner[order]
+            columns = ([row for part in parts for row in part] for parts in zip(laws, *further.values(), strict=True))
+            laws, owner = take_rows(Laws(*map(pad, columns)), order), owner[order]
         count = np.bincount(owner)
         start = np.cumsum(count) - count
         mass = np.array([member.common_mass for member in members])
@@ -217,15 +211,3 @@ def largest_of(value: FloatArray, owner: IntArray, most: int) -> IntArray:
     """The places of the ``most`` largest values of every owner; the owners are in order."""
     order = np.lexsort((-value, owner))
     return np.asarray(order[np.arange(order.size) - np.searchsorted(owner, owner) < most])
-
-
-def _stack(tables: Sequence[Laws]) -> Laws:
-    """Stacked tables of laws, padded with zeros."""
-
-    def below(parts: Sequence[FloatArray]) -> FloatArray:
-        if parts[0].ndim == 1:
-            return np.concatenate(parts)
-        wide = max(part.shape[1] for part in parts)
-        return np.concatenate([np.pad(part, ((0, 0), (0, wide - part.shape[1]))) for part in parts])
-
-    return Laws(*(below(columns) for columns in zip(*tables, strict=True)))

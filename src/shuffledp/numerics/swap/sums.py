@@ -16,13 +16,11 @@ import numpy as np
 
 from .. import tuning
 from ..ledger import charge
-from ..line import Nodes, Tilt, block_bounds, blocks, in_parts, nodes, whole_blocks
-from ..pair import FloatArray, IntArray
+from ..line import Nodes, Tilt, block_bounds, blocks, in_parts, whole_blocks
+from ..pair import FloatArray
 from ..rows import ULP, chunks, take_rows
+from ..screen import erfcx_above
 from .waiting import Waiting
-
-#: Windows around the mean of X by which a type is bounded, each a third as wide as the one before.
-_WINDOWS = 4
 
 
 class Line(NamedTuple):
@@ -37,10 +35,6 @@ class Line(NamedTuple):
         """A line with its step for this abscissa; the unit of ``dither`` is the deviation of the tilted sum."""
         step = np.minimum(tuning.SWAP_STEP / deviation, tuning.SWAP_NARROW * c)
         return cls(c, step, dither * deviation)
-
-    def take(self, rows: slice | IntArray) -> Line:
-        """Some of the rows."""
-        return take_rows(self, rows)
 
 
 class Swapped(NamedTuple):
@@ -120,16 +114,13 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
         live = ~(block <= (np.exp(-tuning.SWAP_CUT) * tuning.BLOCK / (c * c * last))[row]) | (number == 0)
         total = total + np.bincount(row[~live], block[~live], len(x))
         row, number = row[live], number[live]
-    for part in in_parts(row.size, x.shape[1]):
-        own = slice(int(row[part][0]), int(row[part][-1]) + 1)
-        node = nodes(x[own], take_rows(at, own), h[own], row[part] - own.start, number[part])
-        node = node._replace(row=row[part])
+    for node in in_parts(x, at, h, row, number):
         r = np.broadcast_to(node.row[:, None], node.y.shape)
         value = np.exp(waiting.log_sums(r, log_modulus(node, top), top) - peak[r])
         if phases:
             value = _real_parts(types, node, value, top, peak)
         value *= 2.0 * np.exp(-0.5 * (s[r] * node.y) ** 2) / (c[r] ** 2 + node.y**2)
-        value[number[part] == 0, 0] *= 0.5
+        value[node.y == 0.0] *= 0.5
         total = total + np.bincount(node.row, value.sum(axis=1), len(x))
     return np.asarray(total)
 
@@ -138,7 +129,7 @@ def _real_parts(types: Swapped, node: Nodes, size: FloatArray, top: FloatArray, 
     """Re[A(M) e^(i s^2 c y) (conj z)^2/|z|^2] at every node, rounded up; ``size`` stands for it where it is tiny."""
     out, live = size.copy(), size > np.exp(-tuning.SWAP_CUT)
     row, y = np.broadcast_to(node.row[:, None], size.shape)[live], node.y[live]
-    c, _, s = types.line.take(row)
+    c, _, s = take_rows(types.line, row)
     log_m = node.log_size[live] + types.at.log_m[row] + 1j * node.phase[live]
     wave, less = types.waiting.sum(row, log_m, peak[row])
     wave *= np.exp(1j * (s * s * c * y - 2.0 * np.arctan2(y, c)))
@@ -228,33 +219,24 @@ def _beyond_cliff(types: Swapped, cliff: FloatArray, off: FloatArray, square: Fl
     """What the nodes beyond pi/range add, at most; ``off`` is X less its mean, and ``square`` the square of that.
 
     Given that X is within w of its mean, of chance q and with variance V, |E e^(iyX)| <= exp(-(2/pi^2) V y^2) for
-    |y| <= pi/(2 w), so that |M(c+iy)/M(c)| <= 1 - q (1 - exp(-(2/pi^2) V y^2)) there.  w shrinks step by step.
+    |y| <= pi/(2 w), so that |M(c+iy)/M(c)| <= 1 - q (1 - exp(-(2/pi^2) V y^2)) there.  w is a sixth of the range.
     """
-    total, start, w = np.zeros(cliff.size), cliff, 0.5 * types.at.width
-    for _ in range(_WINDOWS):
-        w = w / 3.0
-        weight = np.where(square <= (w * w)[:, None], types.at.weight, 0.0)
-        q = weight.sum(axis=1) * (1.0 - 1e-9)
-        spread = np.einsum("ij,ij->i", weight, square) * (1.0 - 1e-6) - np.einsum("ij,ij->i", weight, off) ** 2 / q
-        fall = np.log1p(q * np.expm1(-(2.0 / np.pi**2) * np.maximum(spread / q, 0.0) * start**2))
-        fall = np.where(fall < 0.0, fall, 0.0) * types.waiting.fewest
-        total += np.exp(fall) * dithered_nodes(types.line, start)
-        start = 0.5 * np.pi / w * (1.0 - 1e-12)
-    return np.asarray(total + dithered_nodes(types.line, start))
+    weight = np.where(square <= ((types.at.width / 6.0) ** 2)[:, None], types.at.weight, 0.0)
+    q = weight.sum(axis=1) * (1.0 - 1e-9)
+    spread = np.einsum("ij,ij->i", weight, square) * (1.0 - 1e-6) - np.einsum("ij,ij->i", weight, off) ** 2 / q
+    fall = np.log1p(q * np.expm1(-(2.0 / np.pi**2) * np.maximum(spread / q, 0.0) * cliff**2))
+    fall = np.where(fall < 0.0, fall, 0.0) * types.waiting.fewest
+    return np.asarray(np.exp(fall) * dithered_nodes(types.line, cliff) + dithered_nodes(types.line, 3.0 * cliff))
 
 
 def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
     """An upper value of h sum over y in hZ of g(y) = e^(-rate y^2)/(c^2 + y^2).
 
-    By Poisson summation it is sum_k G(2 pi k/h), where G(0) = (pi/c) erfcx(c sqrt(rate)), erfcx(x) <=
-    (2/sqrt(pi))/(x + sqrt(x^2 + 4/pi)) (DLMF 7.8.2), and at most every odd convergent of 1/sqrt(pi)/(x + (1/2)/(x +
-    1/(x + (3/2)/(x + ...)))) (DLMF 7.9.2), and G(w) = (pi/c) E e^(-c|w - N|), N Gaussian of variance 2 rate, is at most
-    (pi/c) (e^(rate c^2 - c w) + Pr[N > w]), with Pr[N > k w] <= e^(-k w^2/(4 rate))/2: geometric sums over k.
+    By Poisson summation it is sum_k G(2 pi k/h), where G(0) = (pi/c) erfcx(c sqrt(rate)), and G(w) = (pi/c) E e^(-c|w -
+    N|), N Gaussian of variance 2 rate, is at most (pi/c) (e^(rate c^2 - c w) + Pr[N > w]), with Pr[N > k w] <= e^(-k
+    w^2/(4 rate))/2: geometric sums over k.
     """
-    root = c * np.sqrt(rate)
-    fraction = root + 0.5 / (root + 1.0 / (root + 1.5 / (root + 2.0 / root)))
-    center = np.fmin(2.0 / (root + np.sqrt(root * root + 4.0 / np.pi)), 1.0 / fraction) / np.sqrt(np.pi)
     w = 2.0 * np.pi / h
     far = w * w / (4.0 * rate)
     alias = 2.0 * (np.exp(rate * c * c - c * w) / -np.expm1(-c * w) + 0.5 * np.exp(-far) / -np.expm1(-far))
-    return np.asarray(np.pi / c * (center + alias))
+    return np.asarray(np.pi / c * (erfcx_above(c * np.sqrt(rate)) + alias))
