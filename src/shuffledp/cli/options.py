@@ -63,7 +63,12 @@ def times(name: str, said: str) -> _Decorator:
 
 def together(*options: _Decorator) -> _Decorator:
     """Several options, in this order."""
-    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+    def added(command: Callable[..., Any]) -> Callable[..., Any]:
+        """The command with all of them."""
+        return reduce(lambda made, option: option(made), reversed(options), command)
+
+    return added
 
 
 #: Who can be counted on, for :func:`crowd_of`.
