@@ -277,7 +277,7 @@ def test_commands(folder: Path) -> None:
         ("amplify", PATH, *ask),
         ("compare", PATH, *ask),
         ("calibrate", "survey:Reluctant", "--set", "d=8", "--epsilon", "0.3", *ask),
-        ("audit", PATH),
+        ("audit", PATH, "--confidence", "0.999999"),
         ("certify", PATH, *ask, "--out", "proof.json"),
         ("certify", "--verify", "proof.json"),
         ("mechanisms", "--json"),

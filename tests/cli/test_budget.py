@@ -244,7 +244,8 @@ def test_a_bar_is_shown_late_and_on_a_terminal_only(here: Path, monkeypatch: pyt
 
 
 def test_audit_of_a_spec() -> None:
-    result = run("audit", "grr:eps0=1,d=3", "--samples", "4000", "--json")
+    sure = ("--confidence", "0.999999")  # the draws differ from run to run, and 0.99 would fail once in 100
+    result = run("audit", "grr:eps0=1,d=3", "--samples", "4000", *sure, "--json")
     data = json.loads(result.stdout)
     assert result.exit_code == 0 and data["violated"] is False and 0.3 < data["lower"] <= 1.0
     wrong = run("audit", "grr:eps0=2,d=3", "--claimed", "grr:eps0=1,d=3", "--samples", "4000")
