@@ -85,9 +85,7 @@ class Subject:
             every = self.family(_EVERY_DATASET)
         except BoundNotApplicableError:
             return constant
-        if not isinstance(every, EveryCrowd):
-            return constant
-        return Best(constant, every)
+        return Best(constant, every) if isinstance(every, EveryCrowd) and not every.rounded_up else constant
 
     @cached_property
     def cap(self) -> float:

@@ -206,7 +206,9 @@ class Mechanism(Derived, Renamed):
         """All datasets of few users: the crowds of a small matrix."""
         from ..numerics.crowds import EveryCrowd, response
 
-        whole = self._whole_matrix() if self._binary_budget is None else response(self._binary_budget)
+        if self._binary_budget is not None:
+            return EveryCrowd(response(self._binary_budget), rounded_up=True)
+        whole = self._whole_matrix()
         if whole is None:
             raise BoundNotApplicableError(
                 "bound 'exact' goes through all datasets, which takes the small matrix of a whole law, and "

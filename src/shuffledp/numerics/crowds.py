@@ -130,7 +130,9 @@ class EveryCrowd(OneByOne):
     inf
     """
 
-    def __init__(self, matrix: FloatArray) -> None:
+    def __init__(self, matrix: FloatArray, *, rounded_up: bool = False) -> None:
+        """``rounded_up``: the matrix may reveal more than the mechanism does, and gives no lower bound for it."""
+        self.rounded_up = rounded_up
         self._pairs, self._columns = list[tuple[int, int]](), matrix.shape[1]
         if matrix.size <= tuning.MOST_CROWD_CELLS:
             self.rows = rows = merged_columns(distinct_rows(matrix))
