@@ -109,11 +109,13 @@ GRAINY = 0.1
 #: A dither may be that of a normal law whose log delta is lower than the target by half of this.
 WIDE = 50.0
 #: Types whose M(c)^n differ by less than this, as logarithms, count as equally bad.
-ALIKE = 0.01
+ALIKE = 0.5
 #: How many types are tried in turn as the worst one before a line is placed.
 LEADERS = 8
-#: The best line is chosen for this many types, those with the largest bounds on the usual line.
+#: The best line is chosen for this many types, the worst ones on the usual line ...
 CONTENDERS = 3
+#: ... that are at most this far below the worst one in log delta.
+BEHIND = 2.0
 #: A first guess looks at this many types, those of the largest spread.
 GUESSED_TYPES = 4
 #: The law that dominates all types is used if its spread is at most this many times that of the worst type.

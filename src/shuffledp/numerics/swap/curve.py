@@ -43,6 +43,7 @@ class SwapCurve(Curve):
         self.spread = np.maximum.reduceat(self._spread, self._first) / n
         self.heavy = members.laws.t.size > tuning.CELLS
         self._seen: tuple[FloatArray, Values] | None = None
+        self._lead, self._c = self._first, np.full(n.size, np.nan)  # where the next search for a line starts
 
     @classmethod
     def of(cls, members: Sequence[SwapPair], n: FloatArray, tol: float) -> Self:
@@ -61,8 +62,9 @@ class SwapCurve(Curve):
         return cls(table, which, n, Others.fixed(n), dither_for(tol))
 
     def take(self, rows: IntArray) -> Self:
-        """Some of the rows, with their last values."""
+        """Some of the rows, with their last values and lines."""
         part = type(self)(self.members, self.which[rows], self.n[rows], take_rows(self.others, rows), self.dither)
+        part._lead, part._c = self._lead[rows] - self._first[rows] + part._first, self._c[rows]
         part._seen = None if self._seen is None else (self._seen[0][rows], take_rows(self._seen[1], rows))
         return part
 
@@ -109,12 +111,14 @@ class SwapCurve(Curve):
         owner, first, copies = self._owner, self._first, self._copies
         laws = expose_rare(take_rows(self.members.laws, self._types)._replace(n=self.n[owner]))
         (x, bare), t = laws.at(eps[owner], "upper"), laws.t
-        c = self._abscissas(x, t)
+        c, sides = self._abscissas(x, t)
         at = tilt(x, t, c[owner])
-        lead = largest_of(at.log_m, owner, 1)
+        self._c, self._lead = c, (lead := largest_of(at.log_m, owner, 1))
         log_m = at.log_m[lead]
         # between two types the slope is a mean of theirs, and one may be 0; the wider type decides the dither
-        alike = copies[owner] * (log_m[owner] - at.log_m) <= tuning.ALIKE
+        alike = np.zeros(owner.size, dtype=bool)
+        alike[[*sides, lead]] = True
+        alike &= copies[owner] * (log_m[owner] - at.log_m) <= tuning.ALIKE
         variance, fall = (
             np.maximum.reduceat(np.where(alike, part, 0.0), first)
             for part in (at.variance, (at.weight * laws.v).sum(axis=1))
@@ -134,17 +138,17 @@ class SwapCurve(Curve):
         here = At(x, t, np.log(bare), owner, first, lead, c, deviation, copies, waiting)
         return here, np.exp(eps) * c * copies * fall
 
-    def _abscissas(self, x: FloatArray, t: FloatArray) -> FloatArray:
-        """c near the minimum of the largest n log M_x(c) - 2 log c over types x.
+    def _abscissas(self, x: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray]:
+        """c near the minimum of the largest n log M_x(c) - 2 log c over types x, and the largest types beside it.
 
         All these functions are convex in c.  So the minimum is on the side of c where the saddle of the largest one is,
         and it is not below the point where the tangents at both ends of the bracket meet.
         """
-        lead = largest_of(self._spread, self._owner, 1)
-        c = own = saddle(x[lead], t[lead], self._copies)
-        # by row: c, the value there and the slope
-        low, high, best = np.full((3, 3, c.size), np.nan)
-        low[0], high[0], best[1] = 0.0, np.inf, np.inf
+        lead, start = self._lead, None if np.isnan(self._c).any() else self._c
+        c = own = saddle(x[lead], t[lead], self._copies, start)
+        # by row: c, the value there, the slope and the type
+        low, high, best = np.full((3, 4, c.size), np.nan)
+        low[0], high[0], best[1], low[3], high[3] = 0.0, np.inf, np.inf, lead, lead
         for _ in range(tuning.LEADERS):
             log_m = np.log1p((t * np.expm1(c[self._owner, None] * x)).sum(axis=1))
             worst = largest_of(log_m, self._owner, 1)
@@ -152,7 +156,7 @@ class SwapCurve(Curve):
                 own = saddle(x[worst], t[worst], self._copies, c)
                 lead = worst
             mean = (t[lead] * x[lead] * np.exp(c[:, None] * x[lead])).sum(axis=1) * np.exp(-log_m[lead])
-            here = np.array([c, self._copies * log_m[lead] - 2.0 * np.log(c), self._copies * mean - 2.0 / c])
+            here = np.array([c, self._copies * log_m[lead] - 2.0 * np.log(c), self._copies * mean - 2.0 / c, lead])
             best = np.where(here[1] >= best[1], best, here)
             low, high = np.where(own > c, here, low), np.where(own > c, high, here)
             meet = (high[1] - low[1] + low[2] * low[0] - high[2] * high[0]) / (low[2] - high[2])
@@ -161,7 +165,7 @@ class SwapCurve(Curve):
                 break
             c = np.where(done, c, np.where((low[0] < own) & (own < high[0]), own, meet))
             c = np.where((low[0] <= c) & (c <= high[0]), c, np.sqrt(low[0] * high[0]))
-        return np.asarray(best[0])
+        return best[0], np.array([low[3], high[3]], dtype=np.int64)
 
     def guess(self, log_delta: FloatArray) -> Guess:
         """The saddle-point approximation of the few types of the largest spread, and what moduli and dither cost."""

@@ -71,15 +71,11 @@ class At(NamedTuple):
         return Line.at(_SCALES[k] * self.c[rows], self.deviation[rows], np.where(_USUAL, dither, _DITHERS)[k])
 
 
-def _bounds(here: At, dither: float) -> FloatArray:
-    """Cheap upper values of log(U + exposed) on the usual line, by type."""
-    line = here.line(here.owner, np.zeros_like(here.owner), dither)
-    return np.logaddexp(log_screen(here.on(np.arange(here.owner.size), line)), here.log_bare)
-
-
 def largest_bound(here: At, dither: float) -> FloatArray:
     """A cheap upper value of the largest log(U + exposed) over all types of every row."""
-    return np.maximum.reduceat(_bounds(here, dither), here.first)
+    line = here.line(here.owner, np.zeros_like(here.owner), dither)
+    bound = np.logaddexp(log_screen(here.on(np.arange(here.owner.size), line)), here.log_bare)
+    return np.maximum.reduceat(bound, here.first)
 
 
 def smallest_maximum(here: At, dither: float) -> FloatArray:
@@ -88,41 +84,49 @@ def smallest_maximum(here: At, dither: float) -> FloatArray:
     If the saddle is only a few deviations from 0, moduli cost much: one dominating law, or other abscissas, may be
     better.  If one X is many steps wide, lattices resonate, and wider dithers may be better.
     """
+    flat = on_line(here, np.zeros_like(here.first), dither)
+    value = np.maximum.reduceat(flat, here.first)
     close = here.c * here.deviation < tuning.CLOSE
     law = here.x[here.lead]
     grainy = (law.max(axis=1) - law.min(axis=1)) > tuning.GRAINY * here.deviation
-    k, rows = np.zeros_like(here.first), np.flatnonzero(close | grainy)
-    if rows.size:
-        k[rows], grainy[rows] = _best_line(here.take(rows), close[rows], grainy[rows], dither)
-    value = np.maximum.reduceat(on_line(here, k, dither), here.first)
+    if grainy.any():
+        grainy &= _resonates(here, flat, dither)
     able = (close | grainy) & (here.types * here.x.shape[1] <= tuning.MOST_JOINED)
     rows = np.flatnonzero(able & (here.waiting.closed | (here.waiting.others.shape[1] == 1)))  # else A has many blocks
     if rows.size:
-        value[rows] = np.fmin(value[rows], by_join(here.take(rows), dither))
+        found = by_join(here.take(rows), dither)
+        close[rows[found < value[rows]]] = False
+        value[rows] = np.fmin(value[rows], found)
+    if (close | grainy).any():
+        best, k = _best_line(here, flat, (close[:, None] & _USUAL) | (grainy[:, None] & ~_USUAL), dither)
+        rows = np.flatnonzero(best < value)
+        if rows.size:
+            part = here.take(rows)
+            value[rows] = np.fmin(value[rows], np.maximum.reduceat(on_line(part, k[rows], dither), part.first))
     return value
 
 
-def _best_line(here: At, close: np.ndarray, grainy: np.ndarray, dither: float) -> tuple[IntArray, np.ndarray]:
-    """The line of every row on which its few worst types have the smallest maximum, and whether lattices resonate.
+def _resonates(here: At, flat: FloatArray, dither: float) -> np.ndarray:
+    """Whether the worst type exceeds what nodes of a normal law add by half of what the next wider dither costs."""
+    worst = largest_of(flat, here.owner, 1)
+    line = here.line(np.arange(worst.size), np.zeros_like(worst), dither)
+    cost = 0.5 * (_DITHERS[~_USUAL].min() * line.c * here.deviation) ** 2
+    return np.asarray(~(flat[worst] <= log_normal(here.on(worst, line), here.copies) + 0.5 * cost))
 
-    They do if a type exceeds what the nodes of a normal law add by half of what the next wider dither costs.
-    """
-    some = largest_of(_bounds(here, dither), here.owner, tuning.CONTENDERS)
-    row, bare = here.owner[some], here.log_bare[some]
-    types = here.on(some, here.line(row, np.zeros_like(row), dither))
-    value, cost = log_upper(types), 0.5 * (_DITHERS[~_USUAL].min() * here.c * here.deviation) ** 2
-    over = ~(value - log_normal(types, here.copies[row]) <= 0.5 * cost[row])
-    grainy = grainy & np.logical_or.reduceat(over, np.searchsorted(row, np.arange(close.size)))
-    tried = (close[:, None] & _USUAL) | (grainy[:, None] & ~_USUAL)
+
+def _best_line(here: At, flat: FloatArray, tried: np.ndarray, dither: float) -> tuple[FloatArray, IntArray]:
+    """The line of every row on which its few worst types have the smallest maximum; ``flat`` is log U on the first."""
+    some = largest_of(flat, here.owner, tuning.CONTENDERS)
+    some = some[flat[some] > np.maximum.reduceat(flat, here.first)[here.owner[some]] - tuning.BEHIND]
     tried[:, 0] = False
-    kind, k = np.nonzero(tried[row])
+    kind, k = np.nonzero(tried[here.owner[some]])
+    kind = some[kind]
+    row = here.owner[kind]
+    found = np.logaddexp(log_upper(here.on(kind, here.line(row, k, dither))), here.log_bare[kind])
     most = np.where(tried, -np.inf, np.inf)
-    most[:, 0] = -np.inf
-    np.maximum.at(most[:, 0], row, np.logaddexp(value, bare))
-    if k.size:
-        found = log_upper(here.on(some[kind], here.line(row[kind], k, dither)))
-        np.maximum.at(most, (row[kind], k), np.logaddexp(found, bare[kind]))
-    return most.argmin(axis=1), grainy
+    np.maximum.at(most, (row, k), found)
+    best = most.argmin(axis=1)
+    return most[np.arange(best.size), best], best
 
 
 def on_line(here: At, k: IntArray, dither: float) -> FloatArray:
