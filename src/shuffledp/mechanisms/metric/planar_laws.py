@@ -32,8 +32,8 @@ from ...numerics.rows import chunks
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 #: The exponent h cosh m changes by at most this much in a quadrature, and m by this much.
 _FALL, _WIDE = 3.0, 0.25
-#: Beyond this many units all reports of an angle are one cell; what lies further out is e^-70 of that cell.
-_FAR, _LAST = 16.0, 100.0
+#: Beyond this many units all reports of an angle are one cell; what lies further out is e^-60 of that cell.
+_FAR, _LAST = 40.0, 100.0
 #: More than any derivative, and less than any distance that counts.
 _STEEP, _TINY = 1e100, 1e-100
 #: Every interval of log v is made wider by this much at both ends, and a mean of log v is raised by less.

@@ -33,7 +33,7 @@ from ...numerics.swap.pair import SwapPair, TypeTable
 from .planar_laws import Cells, Detail, among, cells, logs_of_v, victim
 
 #: By how much the logarithm of a mean may exceed that of the worst pair and type: the first that makes few types.
-_ROOMS, _MOST_TYPES = (0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.13, 0.2, 0.3, 0.4), 1_000
+_ROOMS, _MOST_TYPES = (0.015, 0.02, 0.03, 0.045, 0.065, 0.09, 0.13, 0.2, 0.3, 0.4), 1_000
 #: The largest domain: beyond, an answer takes too long.
 _WIDEST = 6.0
 #: Steps of the distance at most.
@@ -48,7 +48,7 @@ _DITHERED = 4e-4
 _LOOKS, _LEAST_TURN, _TRIES = 33, 1e-3, 8
 #: Cells for a first look, and for types by the room that they have left.
 _ROUGH, _FINE = Detail(12, 1, 0.3, 0.3), Detail(20, 2, 0.1, 0.15)
-_DETAILS = ((-math.inf, _FINE), (0.06, Detail(16, 2, 0.15, 0.2)), (0.3, _ROUGH), (math.inf, _ROUGH))
+_DETAILS = ((-math.inf, _FINE), (0.05, Detail(16, 2, 0.15, 0.2)), (0.3, _ROUGH), (math.inf, _ROUGH))
 #: eps and the abscissa c for a delta of about 1e-6, in deviations of the sum.
 _EPS, _ABSCISSA = 3.7, 4.2
 
