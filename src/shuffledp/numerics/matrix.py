@@ -24,6 +24,7 @@ from ..errors import BoundNotApplicableError
 from . import tuning
 from .curve import Curve, Guess, PairCurve, Values
 from .family import Family, Listed, PairSet, Rows
+from .line import saddle
 from .moments import PairMoments
 from .pair import TINY, FloatArray, IntArray, ShuffledPair, Side, distinct, mass_slack
 from .rows import ULP, Laws, chunks, expose_rare, numbered
@@ -122,6 +123,10 @@ class MatrixPairs(Listed):
     def curve(self, members: IntArray, n: FloatArray, tol: float) -> Curve:
         """The curve of some members, each among its n; ``tol`` is the relative accuracy wanted of eps."""
 
+    @abstractmethod
+    def abscissas(self, members: IntArray, n: FloatArray, eps: FloatArray, tol: float) -> FloatArray:
+        """Good abscissas at which to compare the types of some members; any abscissa is sound."""
+
     @cached_property
     def facts(self) -> tuple[FloatArray, FloatArray]:
         """By member: the approximate variance that eps grows with, and an eps from which on delta is 0."""
@@ -193,9 +198,14 @@ class MatrixCurve(Curve):
 
     def screen(self, eps: FloatArray, level: FloatArray) -> FloatArray:
         """From moments."""
-        family, members = self.family, self._members
+        family, members, n = self.family, self._members, self._n
+
+        def abscissas(rows: IntArray) -> FloatArray:
+            parts = (rows[part] for part in chunks(np.full(rows.size, float(family.cells)), tuning.LARGEST_CURVE))
+            return np.concatenate([family.abscissas(members[i], n[i], eps[i], self._tol) for i in parts])
+
         pairs = family.first[members], family.second[members]
-        value = family.moments.screen(*pairs, family.users(self._n), eps, level)
+        value = family.moments.screen(*pairs, family.users(n), eps, level, abscissas)
         return np.where(eps >= self.limit, -np.inf, value)
 
 
@@ -235,6 +245,12 @@ class BlanketPairs(MatrixPairs):
         laws = Laws(gap, v, t, made.bare[a] - made.bare[b], made.bare[b], n, limit)
         keys = numbered(list(zip(members.tolist(), n.tolist(), strict=True)))[1]
         return PairCurve(expose_rare(laws), "upper", keys, {})
+
+    @np.errstate(all="ignore")
+    def abscissas(self, members: IntArray, n: FloatArray, eps: FloatArray, tol: float) -> FloatArray:
+        """The saddles."""
+        laws = self.curve(members, n, tol).laws
+        return saddle(laws.at(eps, "upper")[0], laws.t, n)
 
 
 class SwapPairs(MatrixPairs):
@@ -286,6 +302,11 @@ class SwapPairs(MatrixPairs):
             fewest_free=nothing,
         )
         return SwapCurve(table, which, n, Others.fixed(n), dither_for(tol))
+
+    @np.errstate(all="ignore")
+    def abscissas(self, members: IntArray, n: FloatArray, eps: FloatArray, tol: float) -> FloatArray:
+        """The saddles of the worst types."""
+        return self.curve(members, n, tol).placed(eps)[0].c
 
 
 def _levels(rows: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

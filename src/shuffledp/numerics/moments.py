@@ -15,6 +15,7 @@ one more copy of X.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -64,7 +65,7 @@ class Bounds(NamedTuple):
     """Pairs on their lines, and what is known of every type there (pair, type)."""
 
     c: FloatArray
-    saddle: FloatArray  # about that of the widest type; c is smaller where moments bound nothing there
+    moved: np.ndarray  # whether c is below the saddle, because moments bound nothing at the saddle
     most: FloatArray  # max w, or 0
     width: FloatArray  # at least the range of X
     log_m: FloatArray  # at least log M(c)
@@ -103,32 +104,45 @@ class PairMoments:
 
     @np.errstate(all="ignore")
     def screen(
-        self, first: IntArray, second: IntArray, users: FloatArray, eps: FloatArray, level: FloatArray
+        self,
+        first: IntArray,
+        second: IntArray,
+        users: FloatArray,
+        eps: FloatArray,
+        level: FloatArray,
+        abscissas: Callable[[IntArray], FloatArray],
     ) -> FloatArray:
         """Upper values of log delta of pairs, over all types; where they are at most ``level`` they need not be sharp.
 
         The first values come from four moments.  Where these exceed the level, the laws of the types that they leave
-        open decide; where moments bound nothing at the saddle, the laws of all types do.
+        open decide; where moments bound nothing, the laws of all types do, at the given ``abscissas``.
         """
         gain = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), "upper"))
         bare = np.maximum(self.bare[first] - (1.0 + gain)[:, None] * self.bare[second], 0.0).sum(axis=1) * (1.0 + 1e-12)
         hidden = np.exp(level) - bare  # what is left of delta; if nothing is, no bound needs to be sharp
         hidden = np.where(bare > 0.0, np.where(hidden > 0.0, np.log(hidden), np.inf), level)
         asked = self._asked(first, second, users, gain, hidden)
-        value, settled, found, looked = np.empty(eps.size), [], [], 0
+        value, far, settled, found, looked = np.empty(eps.size), [], [], [], 0
         for part in chunks(np.full(eps.size, 3.0 * self.symbols)):
             rows = np.arange(part.start, part.stop)
             mine = asked.take(rows)
             bounds = self._bounds(mine)
             value[rows] = self._in_shells(bounds, mine)
             left = np.flatnonzero(~(value[rows] <= mine.level))
+            far.append(rows[left[bounds.moved[left]]])
+            left = left[~bounds.moved[left]]
             looked += left.size * len(self.types)
             if looked <= _MOST_ALONE:
-                row, kind = np.repeat(left, len(self.types)), np.tile(np.arange(len(self.types)), left.size)
+                row, kind = self._triples(left)
                 alone = self._bound(bounds.log_m[row, kind], bounds.variance[row, kind], bounds, row, mine)
-                kept = np.flatnonzero((bounds.c < bounds.saddle)[row] | ~(alone <= mine.level[row]))
+                kept = np.flatnonzero(~(alone <= mine.level[row]))
                 settled.append(rows[left])
-                found.append((rows[row[kept]], kind[kept], bounds.saddle[row[kept]]))
+                found.append((rows[row[kept]], kind[kept], bounds.c[row[kept]]))
+        rows = np.concatenate([*far, np.zeros(0, dtype=np.int64)])
+        if 0 < rows.size * self.types.size <= tuning.MOST_OPEN_CELLS:
+            row, kind = self._triples(np.arange(rows.size))
+            settled.append(rows)
+            found.append((rows[row], kind, abscissas(rows)[row]))
         if found and sum(len(c) for *_, c in found) * self.symbols <= tuning.MOST_OPEN_CELLS:
             row, kind, c = (np.concatenate(column) for column in zip(*found, strict=True))
             rows = np.concatenate(settled)
@@ -136,6 +150,10 @@ class PairMoments:
             np.maximum.at(finer, row, self._by_laws(asked.take(row), row, kind, c))
             value[rows] = np.fmin(value[rows], finer[rows])
         return np.asarray(np.logaddexp(value, np.log(bare)))
+
+    def _triples(self, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """Some rows with all types."""
+        return np.repeat(rows, len(self.types)), np.tile(np.arange(len(self.types)), rows.size)
 
     def _asked(
         self, first: IntArray, second: IntArray, users: FloatArray, gain: FloatArray, level: FloatArray
@@ -185,7 +203,7 @@ class PairMoments:
         y = c * (reach / s)[:, None]
         error = 2.0 * (self._room * (1.0 + y) * e2 + self._floor * s * y**2 * (1.0 + y) + c * doubt[:, None])
         variance = tilted_variance(e1, e2, e3, log_m, error) / (c * c)
-        return Bounds(c[:, 0], near, most, (most - least) / s * (1.0 + 1e-12), log_m, variance)
+        return Bounds(c[:, 0], place[:, 0] > 0, most, (most - least) / s * (1.0 + 1e-12), log_m, variance)
 
     def _in_shells(self, bounds: Bounds, asked: Pairs) -> FloatArray:
         """Upper values of log delta over all types: a type of a shell has at most its M and at least its variance."""
@@ -242,7 +260,7 @@ class PairMoments:
 
         Types that were bounded on another line are bounded again: only on a common line does the largest one count.
         """
-        row, kind = np.repeat(np.arange(c.size), len(self.types)), np.tile(np.arange(len(self.types)), c.size)
+        row, kind = self._triples(np.arange(c.size))
         line, value = Line.at(c, deviation, np.full(c.size, _DITHER)), np.full(row.size, np.inf)
         for sum_of in (log_screen, log_upper):
             left = np.flatnonzero(~(value <= asked.level[row]))
