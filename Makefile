@@ -1,4 +1,4 @@
-# make demo | examples | examples-data | test | test-all | test-spark | test-web | test-shuffler | test-docs | test-pythons | test-lowest | note | lint | format | docs | tables | figures | coverage | dist | smoke | hooks | bench | clean
+# make demo | examples | examples-data | test | test-heavy | test-all | test-spark | test-web | test-shuffler | test-docs | test-pythons | test-lowest | note | lint | format | docs | tables | figures | coverage | dist | smoke | hooks | bench | clean
 # Each sets up .venv from pyproject.toml by itself.
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +9,8 @@ STAMP := $(VENV)/.installed
 SPARK_STAMP := $(VENV)/.spark
 DOCS_STAMP := $(VENV)/.docs
 WEB_STAMP := $(VENV)/.web
-QUICK := not slow and not spark and not web and not shuffler
+MERGE := not slow and not spark and not web and not shuffler
+QUICK := $(MERGE) and not heavy
 PYTEST := -m pytest -q -n 2 --dist worksteal
 # Parts with a target of their own, which make test leaves to it.
 OWN := tests/web tests/shuffler tests/documentation tests/test_pages.py tests/test_note.py
@@ -19,7 +20,7 @@ REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests
 	tests/contract/test_mechanisms.py::test_bad_values_are_refused_in_one_sentence \
 	tests/contract/test_mechanisms.py::test_bad_reports_are_refused_in_one_sentence
 
-.PHONY: demo examples examples-data test test-all test-spark test-web test-shuffler test-docs test-pythons test-lowest note lint format docs tables figures coverage dist smoke hooks bench clean
+.PHONY: demo examples examples-data test test-heavy test-all test-spark test-web test-shuffler test-docs test-pythons test-lowest note lint format docs tables figures coverage dist smoke hooks bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -51,9 +52,13 @@ test: $(STAMP)
 	$(BIN)/python $(PYTEST) -m "$(QUICK)" $(OWN:%=--ignore=%)
 	$(BIN)/python -O -m pytest -q -m "$(QUICK)" $(REFUSALS)
 
+# What takes a second or so each: not needed after every edit, but before a merge.
+test-heavy: $(STAMP)
+	$(BIN)/python $(PYTEST) -m "$(MERGE) and heavy" tests
+
 test-all: $(STAMP) note
 	$(BIN)/python $(PYTEST) -m "not spark and not web and not shuffler"
-	$(BIN)/python -O $(PYTEST) -m "$(QUICK)"
+	$(BIN)/python -O $(PYTEST) -m "$(MERGE)"
 
 # The note, build/note/note.pdf: its tables and figures from the library, then Debian's TeX, which must be installed
 # (apt-get install latexmk texlive-latex-recommended texlive-latex-extra texlive-fonts-recommended lmodern).
@@ -67,7 +72,7 @@ test-spark: $(SPARK_STAMP)
 # The page's server, then the page in Debian's Chromium, which must be installed (apt-get install chromium); there a
 # test that is skipped has failed.
 test-web: $(WEB_STAMP)
-	$(BIN)/python $(PYTEST) -m "$(QUICK)" tests/web
+	$(BIN)/python $(PYTEST) -m "$(MERGE)" tests/web
 	$(BIN)/python -m pytest -q -m web tests/web
 
 # The service on SQLite and on Debian's PostgreSQL, which must be installed (apt-get install postgresql), killed at
@@ -89,7 +94,7 @@ test-lowest:
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
 		--editable ".[plot,frame,accounting,data,web,shuffler]"
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --editable ".[dev]"
-	$(LOWEST)/bin/python $(PYTEST) -m "$(QUICK)" -o "filterwarnings=ignore::pytest.PytestConfigWarning"
+	$(LOWEST)/bin/python $(PYTEST) -m "$(MERGE)" -o "filterwarnings=ignore::pytest.PytestConfigWarning"
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python "cryptography==42.0.0"  # the core's own floor
 	$(LOWEST)/bin/python $(PYTEST) -m "$(QUICK)" tests/randomness tests/protocol
 
@@ -106,7 +111,7 @@ format: $(STAMP)
 
 # What the pages show, cite and name.
 test-docs: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "$(QUICK)" tests/documentation tests/test_pages.py tests/test_note.py
+	$(BIN)/python $(PYTEST) -m "$(MERGE)" tests/documentation tests/test_pages.py tests/test_note.py
 
 # The site, in build/site: all code of all pages is run unless build/results has it from the same page, library and
 # packages; what is shown is compared, a warning is an error, and nothing may come from elsewhere.
@@ -125,7 +130,7 @@ figures: $(STAMP)
 	PYTHONPATH=tests:tools $(BIN)/python -m house.write figures
 
 coverage: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "$(QUICK)" --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python $(PYTEST) -m "$(MERGE)" --cov --cov-report=term-missing:skip-covered
 
 dist: $(STAMP)
 	rm -rf dist

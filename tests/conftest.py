@@ -25,17 +25,20 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "shuffler: runs the service and its databases; run by make test-shuffler")
     config.addinivalue_line("markers", "slow: more examples of the same properties; leave out with -m 'not slow'")
     config.addinivalue_line("markers", "slow_cases(*ids): cases of a test that are slow; * stands for anything")
+    config.addinivalue_line("markers", "heavy: takes a second or so; run by make test-heavy")
+    config.addinivalue_line("markers", "heavy_cases(*ids): cases of a test that are heavy; * stands for anything")
     config.addinivalue_line("markers", "one_setting: of every mechanism all cases but the first quick one are slow")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cases that ``slow_cases`` names are slow, and further settings of a mechanism where ``one_setting`` stands."""
+    """Mark what ``slow_cases`` and ``heavy_cases`` name, and further settings of a mechanism with ``one_setting``."""
     seen: set[tuple[object, ...]] = set()
     for item in items:
-        for mark in item.iter_markers("slow_cases"):
-            case = item.name.partition("[")[2].removesuffix("]")
-            if any(re.fullmatch(re.escape(one).replace(r"\*", ".*"), case) for one in mark.args):
-                item.add_marker("slow")
+        case = item.name.partition("[")[2].removesuffix("]")
+        for kind in ("slow", "heavy"):
+            for mark in item.iter_markers(f"{kind}_cases"):
+                if any(re.fullmatch(re.escape(one).replace(r"\*", ".*"), case) for one in mark.args):
+                    item.add_marker(kind)
         if item.get_closest_marker("one_setting") and not item.get_closest_marker("slow"):
             given = dict(item.callspec.params)  # type: ignore[attr-defined]
             first = (item.nodeid.partition("[")[0], given.pop("case").mechanism.name, *given.values())

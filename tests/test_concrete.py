@@ -74,6 +74,7 @@ def faults(tree: ast.AST) -> Iterator[str]:
             yield f"line {node.lineno}: {', '.join(sorted(found))}"
 
 
+@pytest.mark.heavy
 def test_no_concrete_mechanism_is_known() -> None:
     for path in FILES:
         tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -152,6 +152,7 @@ def test_windows_at_large_budgets(V: float, d: int, error: float) -> None:
     assert m.variance(1) == pytest.approx(error, rel=0.02)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("spec", "worst"),
     [

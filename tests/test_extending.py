@@ -75,6 +75,7 @@ def said(words: str, call: Callable[[], object], error: type[Exception] = sdp.Pa
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_the_code_of_the_page_runs(m: Any) -> None:
     namespace: dict[str, Any] = {}
     exec(compile(USE, "extending.md, use", "exec"), namespace)
@@ -225,6 +226,7 @@ def test_mixed_budgets(m: Any) -> None:
     said("same reports", lambda: sdp.amplify_mixed(other, delta=1e-6), sdp.BoundNotApplicableError)
 
 
+@pytest.mark.heavy
 def test_accountant_and_ledger(m: Any, folder: Path) -> None:
     account = sdp.Accountant()
     account.compose(m, n=1000, count=5)
@@ -235,6 +237,7 @@ def test_accountant_and_ledger(m: Any, folder: Path) -> None:
     said("unknown mechanism 'reluctant'", lambda: sdp.Accountant.load("ledger.json"))
 
 
+@pytest.mark.heavy
 def test_check(m: Any) -> None:
     programme = {
         "version": 1,

@@ -45,6 +45,7 @@ def packages(requirements: list[str]) -> set[str]:
     return found
 
 
+@pytest.mark.heavy_cases("dp-accounting")
 @pytest.mark.slow_cases("click", "cryptography")
 @pytest.mark.parametrize("package", sorted(packages(EXTRAS["all"]) | packages(PROJECT["dependencies"])))
 def test_every_package_is_imported_by_some_module(package: str) -> None:

@@ -168,6 +168,7 @@ def test_a_round_is_a_mechanism_of_its_own() -> None:
         sdp.amplify(r, n=10, delta=0.1, bound="variation-ratio")
 
 
+@pytest.mark.heavy
 @examples(60)
 @given(st.floats(0.01, 8.0), st.integers(1, 10**12), st.floats(-14.0, -1.0))
 def test_spec_strings_and_objects_agree(eps0: float, n: int, log10: float) -> None:

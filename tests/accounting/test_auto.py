@@ -109,6 +109,7 @@ def test_what_was_larger_is_not(spec: str, n: int, delta: float, bound: str) -> 
         assert account.epsilon(delta=delta) <= other.epsilon * (1.0 + 5e-3) + 1e-12
 
 
+@pytest.mark.heavy_cases("laplace-1000-1e-05-swap")
 @pytest.mark.parametrize(
     ("spec", "n", "delta", "bound"), [("grr:d=4", 200, 1e-6, "swap"), ("laplace", 1000, 1e-5, "swap")]
 )

@@ -58,6 +58,7 @@ def test_certified_eps_is_proved_and_close(kind: str, n: int, tmp_path: Path) ->
     assert json.loads(path.read_text()) == g.certificate.to_dict()
 
 
+@pytest.mark.heavy_cases("binomial:flips=4,stretch=1.169,shape=0.3294,noise=0.283,inputs=5", "hybrid:eps0=4")
 @pytest.mark.parametrize(
     "spec",
     [
@@ -280,6 +281,7 @@ COUNTS = {"kind": "counts", "bits": 128, "cap": 3}
 WILD = {"kind": "contour", "bits": 128, "c": 1e6, "s": 1e6, "h": 1.0, "nodes": 3}
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("1e12", "wild")
 @pytest.mark.parametrize(
     ("n", "method"), [(10**12, COUNTS), (10**400, COUNTS), (10, WILD)], ids=["1e12", "1e400", "wild"]
@@ -369,6 +371,7 @@ def test_numbers_out_of_range_are_refused_at_once(key: str, value: str, tmp_path
         read(data, tmp_path / "wild.json")
 
 
+@pytest.mark.heavy
 def test_threads_prove_what_one_would() -> None:
     def proved(eps0: float) -> Fraction:
         c = sdp.amplify(sdp.General(eps0=eps0), n=10**6, delta=1e-8, certify=True).certificate

@@ -135,6 +135,7 @@ def test_half_a_character_is_not_json() -> None:
         sdp.verify(written({"mechanism": "finite:\ud800"}))
 
 
+@pytest.mark.heavy
 def test_a_label_that_names_something_else_is_refused_without_quoting_it(folder: Path) -> None:
     Path("secret.txt").write_text("the password is swordfish\n")
     Path("binary.npy").write_bytes(b"\x93NUMPY rubbish")
@@ -152,6 +153,7 @@ def test_a_matrix_in_memory_has_the_label_of_its_shape() -> None:
         sdp.verify(replace(c, mechanism="finite:<300 x 300 matrix>"))
 
 
+@pytest.mark.heavy
 def test_a_hostile_label_stays_in_its_line() -> None:
     found = run("certify", "--verify", written({"mechanism": f"finite:a{HOSTILE}b"}))
     assert found.exit_code == 0

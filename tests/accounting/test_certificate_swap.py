@@ -318,6 +318,7 @@ def _refusal(path: Path) -> str:
     return ""
 
 
+@pytest.mark.heavy
 def test_no_alteration_claims_more(tmp_path: Path) -> None:
     """100 alterations in the quick run, 1,000 in the full one; each file is accepted as it was written."""
     source = random.Random(11)

@@ -41,6 +41,7 @@ def refused(words: str, call: Any, *args: object, **kwargs: object) -> None:
 # -- compare --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy_cases("planar-cells:d01=4,dmax=4,across=3,up=2,wide=1.7,high=1.2-30")
 @pytest.mark.slow_cases(
     "gaussian:sigma=2,low=-*",
     "gaussian:sigma=0.5,low=0,high=1,inputs=3,edges=8-*",

@@ -120,6 +120,7 @@ def test_certificates_are_for_the_honest_users() -> None:
     one_sentence(error)
 
 
+@pytest.mark.heavy
 def test_percents_are_understood() -> None:
     given = {"dropouts": "5%", "colluding": "0.5 %", "participation": "60%"}
     plain = {"dropouts": 0.05, "colluding": 0.005, "participation": 0.6}
@@ -435,6 +436,7 @@ def test_two_ways_to_a_poisson_number_agree() -> None:
             assert coins == pytest.approx(buckets, rel=2e-3)
 
 
+@pytest.mark.heavy
 def test_poisson_mechanisms() -> None:
     for spec in ("pure-dump:d=4,poisson=1.5", "balcer-coin:poisson=2", "mix-dump:d=5,flip=0.2,poisson=0.7"):
         m = sdp.mechanism(spec)

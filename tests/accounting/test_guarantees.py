@@ -55,6 +55,7 @@ def test_entries_are_the_guarantees_of_single_calls(bound: str) -> None:
     assert g[[0, 2]].n.tolist() == sizes[[0, 2]].tolist()
 
 
+@pytest.mark.heavy
 def test_a_crowd_is_applied_to_every_n() -> None:
     terms = {"dropouts": 0.1, "colluding": 5, "participation": 0.8}
     g = sdp.amplify(GRR, n=SIZES, delta=1e-7, **terms)
@@ -159,6 +160,7 @@ def test_what_is_for_one_answer_only() -> None:
         sdp.amplify(GRR, n=[10, 10**6], delta=1e-6, bound="clone-closed")
 
 
+@pytest.mark.heavy
 def test_profiles_of_many_n() -> None:
     eps = np.array([0.0, 0.05, 0.5, 3.0])
     n = SIZES[:, None]

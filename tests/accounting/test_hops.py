@@ -104,6 +104,7 @@ def test_check_builds_each_family_once(built: Counter[str], epsilon: float, miss
     assert found.epsilon == alone.epsilon == found.rounds[0].epsilon
 
 
+@pytest.mark.heavy
 def test_the_accountant_builds_each_family_once(built: Counter[str]) -> None:
     accountant = sdp.Accountant().compose(GRR(eps0=2.0, d=64), n=10_000, count=5)
     assert accountant.guarantee(delta=1e-6).lower is not None

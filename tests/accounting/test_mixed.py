@@ -85,6 +85,7 @@ def test_never_below_the_truth(classes: list[tuple[Any, int]]) -> None:
     sound(classes)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("10")
 @pytest.mark.slow_cases("0", "1", "11", "2", "3", "4", "5", "6", "7", "8")
 @pytest.mark.parametrize("seed", range(12))
@@ -211,6 +212,7 @@ def test_mixtures_lie_between_the_extremes(form: str, a: float, b: float, m: int
     assert g.epsilon <= sdp.amplify(form.format(high), n=m + k, delta=1e-5).epsilon * (1 + 0.3)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("form", ["grr:eps0={},d=6", slow("subset:eps0={},d=6,k=2")])
 def test_a_class_that_improves_helps_all(form: str) -> None:
     rows = []

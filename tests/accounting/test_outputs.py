@@ -73,6 +73,7 @@ def check_batch(rows: list[list[Fraction]], n: int, bound: str = "auto") -> int:
     return 2 * len(LEVELS) + 2 + 2 * len(ORDERS) + 1
 
 
+@pytest.mark.heavy
 def test_random_matrices_against_all_outcomes() -> None:
     rng = random.Random(25)
     bounds = ("auto", "blanket", "blanket") * 3
@@ -101,6 +102,7 @@ def test_the_exact_bound_gives_nearly_the_truth(n: int) -> None:
     assert true_mu(pairs) <= found.mu <= 1.01 * true_mu(pairs)
 
 
+@pytest.mark.heavy
 def test_a_matrix_with_holes_has_no_finite_mu_but_one_with_a_slack() -> None:
     rows = [[Fraction(1, 2), Fraction(1, 2), Fraction(0)], [Fraction(0), Fraction(1, 2), Fraction(1, 2)]]
     found = sdp.tradeoff(mechanism_of(rows), n=3)
@@ -133,6 +135,7 @@ def test_two_rounds_against_all_outcomes() -> None:
     assert np.allclose(rounds.renyi(ORDERS), curve.upper, rtol=1e-3)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("n", [10**6, pytest.param(10**9, marks=pytest.mark.slow)])
 def test_many_users_are_gaussian_to_leading_order(n: int) -> None:
     found = sdp.tradeoff("grr:eps0=2,d=16", n=n)
@@ -155,6 +158,7 @@ def test_many_users_are_gaussian_to_leading_order(n: int) -> None:
     assert rho.lower == pytest.approx(0.5 * found.mu_leading**2 * rho.orders, rel=0.015)
 
 
+@pytest.mark.heavy
 def test_the_squares_of_mu_add_up() -> None:
     one = sdp.tradeoff("grr:eps0=2,d=16", n=10_000)
     acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=30)
@@ -172,6 +176,7 @@ def test_the_squares_of_mu_add_up() -> None:
     assert many.mu == pytest.approx(6.0 * one.mu, rel=1e-9) and "36 rounds" in many.subject
 
 
+@pytest.mark.heavy
 def test_a_gaussian_event_gives_its_own_mu() -> None:
     events = pytest.importorskip("dp_accounting")
     acc = sdp.Accountant().compose_event(events.GaussianDpEvent(8.0), count=4)
@@ -189,6 +194,7 @@ def test_a_gaussian_event_gives_its_own_mu() -> None:
     assert 0.0 < laplace.tradeoff().mu < 0.08
 
 
+@pytest.mark.heavy
 def test_a_guarantee_an_accountant_and_a_programme_give_the_same() -> None:
     asked = {
         "version": 1,
@@ -219,6 +225,7 @@ def test_a_guarantee_an_accountant_and_a_programme_give_the_same() -> None:
     assert sdp.profile("general:eps0=1", n=1000, epsilon=table.epsilon) == pytest.approx(table.upper, rel=1e-3)
 
 
+@pytest.mark.heavy
 def test_crowds_count() -> None:
     asked = {"mechanism": "general:eps0=1", "bound": "general"}
     usual, whole = sdp.tradeoff(**asked, n=10_000), sdp.tradeoff(**asked, n=9000)
@@ -242,6 +249,7 @@ def test_nothing_is_revealed() -> None:
     assert sdp.amplify(blind, n=10, delta=1e-6).profile().upper.tolist() == [0.0]
 
 
+@pytest.mark.heavy
 def test_results_are_tables_and_can_be_kept() -> None:
     found = sdp.tradeoff("general:eps0=1", n=1000, alpha=[0.1, 0.5])
     assert list(found.to_frame().columns) == ["alpha", "beta", "beta_attack"]
@@ -268,6 +276,7 @@ def test_results_are_tables_and_can_be_kept() -> None:
     assert repr(profile) == "<PrivacyProfile of 1,000 users of general:eps0=1: 2 eps>"
 
 
+@pytest.mark.heavy
 def test_figures_take_axes_and_words() -> None:
     matplotlib = pytest.importorskip("matplotlib.figure")
     axes = matplotlib.Figure().subplots()

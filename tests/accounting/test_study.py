@@ -65,6 +65,7 @@ def refused(match: str, call: Callable[..., object], *args: object, **terms: obj
 # -- answers ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_every_answer_is_that_of_amplify(study: Study) -> None:
     wanted = itertools.product(["grr", "subset"], *GRID.values(), NAMES)
     found = [
@@ -455,6 +456,7 @@ def test_a_killed_study_goes_on(tmp_path: Path, script: Any, computed: list[Any]
     assert len(computed) == 16 - 5
 
 
+@pytest.mark.heavy
 def test_two_at_once_lose_nothing(tmp_path: Path, script: Any, computed: list[Any]) -> None:
     file, fresh = tmp_path / "answers.jsonl", sdp.sweep(SPECS, **CHEAP)
     both = [script(file, processes=processes) for processes in (1, 2)]
@@ -468,6 +470,7 @@ def test_two_at_once_lose_nothing(tmp_path: Path, script: Any, computed: list[An
     assert computed == []
 
 
+@pytest.mark.heavy_cases("2")
 @pytest.mark.parametrize("processes", [1, 2])
 def test_an_interrupt_keeps_what_is_done(tmp_path: Path, computed: list[Any], processes: int) -> None:
     file = tmp_path / "answers.jsonl"
@@ -485,6 +488,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path, computed: list[Any], pr
     assert len(computed) == 16 - kept + 16
 
 
+@pytest.mark.heavy
 def test_several_processes_give_the_same(study: Study, computed: list[Any]) -> None:
     assert sdp.sweep(["grr", "subset"], bounds=NAMES, **GRID, processes=2) == study
     assert computed == []  # none here

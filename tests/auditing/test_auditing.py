@@ -110,6 +110,7 @@ def test_the_lower_bound_holds_as_often_as_stated() -> None:
     assert 0 < wrong <= 0.25 * runs + 4 * math.sqrt(0.25 * 0.75 * runs)  # half of the error is the law's
 
 
+@pytest.mark.heavy
 def test_looking_at_many_pairs_is_paid_for() -> None:
     """The bound is the one stated, at alpha over all ordered pairs and both probabilities."""
     rng = seeded(14)

@@ -169,6 +169,7 @@ def test_audit_of_code(here: Path) -> None:
     assert "audited_code" not in sys.modules and str(here) not in sys.path
 
 
+@pytest.mark.heavy
 def test_the_sentences_are_those_of_the_library(here: Path) -> None:
     result = really("audited_code:leaky", "--inputs", "[0,1],[1,0]", "--claimed", "general:eps0=1", "--samples", "400")
     found = sdp.audit(lambda x: x, inputs=[[0, 1], [1, 0]], claimed="general:eps0=1", samples=400)
@@ -176,17 +177,20 @@ def test_the_sentences_are_those_of_the_library(here: Path) -> None:
     assert result.returncode == 1 and result.stdout.strip() == expected
 
 
+@pytest.mark.heavy
 def test_prints_do_not_disturb(here: Path) -> None:
     result = really("audited_code:chatty", "--eps0", "1", *FEW, "--json")
     assert result.returncode == 0 and json.loads(result.stdout)["claimed"] == 1.0
     assert result.stderr.count('{"refused": "no"}') == 3 * 800
 
 
+@pytest.mark.heavy
 def test_reports_that_cannot_be_shown_are_still_compared(here: Path) -> None:
     result = really("audited_code:faceless", "--eps0", "1", *FEW)
     assert result.returncode == 0 and "a Faceless" in result.stdout
 
 
+@pytest.mark.heavy
 def test_modules_of_the_directory_do_not_hide_those_of_the_library(here: Path) -> None:
     (here / "random.py").write_text(MODULES["random"])
     (here / "numpy.py").write_text(MODULES["random"])
@@ -202,6 +206,7 @@ def test_code_is_not_run_unasked(here: Path) -> None:
 # -- one sentence ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases(
     "*-got a whole number of more than 307 digits",
     "*-got the end of its process (exit code 0) instead",
@@ -249,6 +254,7 @@ def test_hostile_code_is_one_sentence(here: Path, name: str, expected: str) -> N
     assert expected in said and said.startswith("shuffledp: ") and said.endswith(".")
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("audited_code:exits", "audited_code:segfault")
 @pytest.mark.parametrize("name", ["audited_code:exits", "audited_code:interrupts", "audited_code:segfault"])
 def test_hostile_code_in_a_real_process(here: Path, name: str) -> None:
@@ -287,6 +293,7 @@ def test_bad_code_is_one_sentence(here: Path, name: str, expected: str) -> None:
     assert expected in refused(run("audit", "--python", name, *FEW))
 
 
+@pytest.mark.heavy
 def test_giant_numbers_of_a_vectorized_function(here: Path) -> None:
     text = refused(run("audit", "--python", "audited_code:giant_row", "--vectorized", *FEW))
     assert "got a whole number of more than 307 digits" in text
@@ -311,6 +318,7 @@ def test_the_time_limit_ends_the_code_and_what_it_started(here: Path) -> None:
     assert gone(*pids(here))
 
 
+@pytest.mark.heavy
 def test_an_answer_ends_what_the_code_started(here: Path) -> None:
     assert really("audited_code:leaves_a_child", "--eps0", "1", *FEW).returncode == 0
     assert gone(*pids(here))

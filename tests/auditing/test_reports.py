@@ -56,6 +56,7 @@ def test_reports_of_every_kind(make: Callable[[int], Any]) -> None:
     assert json.loads(json.dumps(found.to_dict()))["event"] == found.event
 
 
+@pytest.mark.heavy
 def test_vectorized_functions() -> None:
     m = sdp.GRR(eps0=2.0, d=3)
     for function in (

@@ -121,6 +121,7 @@ def test_the_search_of_balls_into_bins_by_definition(d: int, special: int, m: in
         assert found >= float(sdp.profile(mechanism, n=5, epsilon=eps))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("m", [slow(10**9), 10**12, slow(10**14)])
 def test_grouped_counts_stay_above_and_near(m: int) -> None:
     """Beyond the largest table counts are grouped at their worst member; X1 - X2 is then nearly Gaussian."""
@@ -237,6 +238,7 @@ def test_closed_forms_in_five_thousand_cases(seed: int) -> None:
 budgets = st.tuples(st.floats(0.01, 8.0), st.integers(10, 10**8), st.floats(1.0, 12.0))
 
 
+@pytest.mark.heavy
 @examples(150)
 @given(budgets)
 def test_bounds_from_the_budget_alone(drawn: tuple[float, int, float]) -> None:
@@ -255,6 +257,7 @@ def test_bounds_from_the_budget_alone(drawn: tuple[float, int, float]) -> None:
             assert eps >= least * (1 - 1e-9), name
 
 
+@pytest.mark.heavy
 @examples(60)
 @given(
     st.floats(0.05, 0.45), st.integers(100, 10**7), st.floats(2.0, 12.0), st.sampled_from([(2, 1), (16, 1), (64, 8)])

@@ -128,6 +128,7 @@ def test_a_target_beyond_the_range_gives_the_end_of_it() -> None:
     assert sdp.calibrate("general", n=10, epsilon=600.0, delta=1e-6) == sdp.General(eps0=500.0)
 
 
+@pytest.mark.heavy_cases("approximate", "grr", "subset", "unary")
 @pytest.mark.slow_cases("hybrid", "piecewise", "window", "window-vector")
 @pytest.mark.slow_cases(
     "duchi",
@@ -282,6 +283,7 @@ def test_fewest_messages(spec: str) -> None:
     assert abs(whole.total_messages / (500 * m.messages) - 1) < 0.05
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("mix-dump:d=6,total_messages=300")
 @pytest.mark.parametrize("spec", ["cheu-zhilyaev:d=4,total_messages=300", "mix-dump:d=6,total_messages=300"])
 def test_smallest_flip(spec: str) -> None:
@@ -307,6 +309,7 @@ def test_fewest_poisson_messages(spec: str) -> None:
     assert plain.messages < m.poisson, "a number by chance hides less than its mean"
 
 
+@pytest.mark.heavy
 def test_several_reports_share_a_whole_number_of_messages() -> None:
     found = sdp.calibrate("pure-dump:d=8", n=5000, epsilon=0.2, delta=1e-6, reports_per_user=2)
     spent = [
@@ -344,6 +347,7 @@ def exhaustive(
     return errors
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases(
     "local-hash-l-values2-0.1-fixed2-100-0.05",
     "local-hash-l-values2-0.1-fixed2-1000-0.01",
@@ -380,6 +384,7 @@ def test_the_best_subset_size(d: int, n: int, epsilon: float) -> None:
     assert m.variance(n, 1 / d) <= min(errors.values()) * (1 + 1e-3)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("wheel:*", "privunit:dim=20-cap-None-1000000-0.05")
 @pytest.mark.parametrize(("n", "epsilon"), [(1000, 0.3), (10**6, 0.05)])
 @pytest.mark.parametrize(("spec", "setting", "held"), [("wheel:d=20,s=2", "w", 0.1), ("privunit:dim=20", "cap", None)])
@@ -449,6 +454,7 @@ def test_one_user_is_enough_for_the_local_guarantee() -> None:
     assert sdp.users_needed("grr:eps0=2,d=64", epsilon=2.0, delta=1e-8) == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("grr:eps0=20,d=64-3.0-0.0001-4468984474", "randomized-response:eps0=20-10.0-1e-10-11171319454")
 @pytest.mark.parametrize(
     ("spec", "epsilon", "delta", "before"),
@@ -471,6 +477,7 @@ def test_users_for_large_budgets(spec: str, epsilon: float, delta: float | str, 
     assert reached(n) <= epsilon < reached(n - 1)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("general:eps0=1-0.7", "laplace:eps0=1-0.7", "unary:eps0=3,d=4-1.8")
 @pytest.mark.parametrize(
     ("spec", "epsilon"),
@@ -684,6 +691,7 @@ def test_eps_is_solved_for_only_a_few_times(
     assert epsilon * (1 - 1e-4) <= sdp.amplify(found, n=n, delta=0.1 / n).epsilon <= epsilon
 
 
+@pytest.mark.heavy
 def test_a_setting_is_chosen_with_few_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 10^6 settings the error is within 0.1% of the best of a scan; all settings of a pass are one call."""
     rows: list[int] = []

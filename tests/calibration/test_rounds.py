@@ -34,6 +34,7 @@ def test_one_round_is_amplify(crowd: dict[str, Any]) -> None:
     assert sdp.amplify(m, n=n, **terms).epsilon <= 0.3 < sdp.amplify(m, n=n - 1, **terms).epsilon
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("both", "chance", "dropouts", "reports")
 @pytest.mark.parametrize("crowd", CROWDS.values(), ids=list(CROWDS))
 def test_many_rounds_are_the_accountant(crowd: dict[str, Any]) -> None:

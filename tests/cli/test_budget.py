@@ -228,6 +228,7 @@ def test_check_in_a_real_process(tmp_path: Path) -> None:
     assert bad.returncode == 2 and bad.stdout == "" and bad.stderr.count("\n") == 1
 
 
+@pytest.mark.heavy
 def test_a_bar_is_shown_late_and_on_a_terminal_only(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("p.yaml").write_text(PROGRAMME.replace("EPS", "1"))
     monkeypatch.setattr(progress, "PATIENCE", -1.0)

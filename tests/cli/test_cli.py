@@ -50,6 +50,7 @@ def test_profile() -> None:
     assert "at most" in run("profile", "general:eps0=1", "--n", "1e3").stdout
 
 
+@pytest.mark.heavy
 def test_other_functions_than_delta(tmp_path: Path) -> None:
     asked = ("profile", "general:eps0=1", "--n", "1e4", "--dropouts", "10%")
     data = json.loads(run(*asked, "--tradeoff", "--alpha", "0.05,0.5", "--json").stdout)
@@ -269,6 +270,7 @@ def test_json_has_no_nan() -> None:
         print_json({"epsilon": float("nan")})
 
 
+@pytest.mark.heavy
 def test_real_processes() -> None:
     good = shell(*AMPLIFY, "--json")
     assert good.returncode == 0 and good.stderr == "" and json.loads(good.stdout)["n"] == 10**6

@@ -57,6 +57,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.heavy
 def test_quantiles_counts_and_the_largest(home: Path) -> None:
     for name in ("wait", "fruit"):
         good("privatize", home / f"{name}.json", home / "data.parquet", "-o", home / f"{name}.batch")
@@ -110,6 +111,7 @@ def test_a_table_is_refused_before_the_work(home: Path) -> None:
     assert "must be different files" in refused("estimate", plan, "none.batch", "--plot", same, "--report", same)
 
 
+@pytest.mark.heavy
 def test_from_data_to_the_statement(home: Path) -> None:
     plan, out = home / "fruit.json", home / "reports.parquet"
     assert "3,000 users sent 3,000 messages of 1 byte, in random order." in good(
@@ -184,6 +186,7 @@ def test_a_batch_is_dropped_from_the_state(home: Path) -> None:
     assert needs_a_state.exit_code == 2 and "--drop needs --state" in needs_a_state.stderr
 
 
+@pytest.mark.heavy
 def test_of_updates_at_the_same_time_none_is_lost(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another run comes while one has read the state and not yet saved it: it waits, or its batch would be lost."""
     plan, state = home / "fruit.json", home / "state"
@@ -217,6 +220,7 @@ def test_shuffle_merges_into_one_batch(home: Path) -> None:
     assert json.loads(good("estimate", plan, home / "both.parquet", "--json"))["users"] == 2 * N
 
 
+@pytest.mark.heavy_cases(".parquet")
 @pytest.mark.parametrize("suffix", [".batch", ".parquet"])
 def test_a_batch_and_what_it_was_made_from_are_not_taken_together(home: Path, suffix: str) -> None:
     plan, a, b, c = home / "fruit.json", *(home / f"{name}{suffix}" for name in "abc")

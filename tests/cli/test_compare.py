@@ -205,6 +205,7 @@ def test_nothing_applies(terms: list[str], tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy
 def test_several_variables_and_mechanisms(tmp_path: Path) -> None:
     base = ["compare", "grr", "subset", "--n", "1e4", "--delta", "1e-6", "--sweep", "eps0=1,2", "--sweep", "d=4,64"]
     base += ["--bound", "auto", "--bound", "clone-closed", "--cache", str(tmp_path / "answers.jsonl")]

@@ -191,6 +191,7 @@ def killer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Killer]:
         yield made
 
 
+@pytest.mark.heavy_cases("estimating-1")
 @pytest.mark.slow_cases("recording-1")
 @pytest.mark.parametrize("kills", [1, pytest.param(125, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tell", [privatizing, shuffling, estimating, recording])

@@ -24,6 +24,7 @@ def good(*args: object) -> str:
     return result.stdout
 
 
+@pytest.mark.heavy
 def test_a_table_and_a_sentence() -> None:
     text = good(*ASK)
     assert "pure-dump" in text and "local eps" in text and "central model" in text.lower() and "1e-06)-DP" in text
@@ -60,6 +61,7 @@ def test_another_choice_is_saved(tmp_path: Path) -> None:
     assert sdp.Plan.load(tmp_path / "plan.json").query.randomizer.name == "grr"
 
 
+@pytest.mark.heavy
 def test_it_says_what_it_saved_and_why(tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     done = run(*ASK, "--save", plan)
@@ -107,6 +109,7 @@ def test_refused_in_one_sentence(more: tuple[str, ...], words: str) -> None:
     assert not Path("x.json").exists()
 
 
+@pytest.mark.heavy
 def test_an_impossible_target_has_the_exit_code_of_targets() -> None:
     result = run(*ASK, "--bits", "1")
     assert result.exit_code == 1 and "no mechanism meets the target" in result.stderr

@@ -133,6 +133,7 @@ def independent_lower(n: int, eps0: float, count: int, delta: float, step: float
     return low
 
 
+@pytest.mark.heavy
 def test_the_general_law_against_an_independent_lower_value() -> None:
     eps = sdp.Accountant().compose("general:eps0=1", n=1000, count=100, bound="general").epsilon(delta=1e-6)
     low = independent_lower(1000, 1.0, 100, 1e-6, 2e-5)
@@ -347,6 +348,7 @@ def test_memoized_answers_are_refused() -> None:
 # -- what still fits -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("rounds0-grr:eps0=1,d=4-1000-0.4")
 @pytest.mark.parametrize(
     ("rounds", "spec", "n", "epsilon"),
@@ -506,6 +508,7 @@ def test_different_neighbors_do_not_mix() -> None:
 # -- dp-accounting -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_the_export_is_the_same_composition() -> None:
     acc = sdp.Accountant().compose("general:eps0=1", n=1000, count=100).compose("grr:eps0=2,d=16", n=10**4, count=10)
     for step in (None, 1e-4):
@@ -562,6 +565,7 @@ def test_add_or_remove_events_are_converted_only_if_asked() -> None:
         acc.compose_event(dpa.UnsupportedDpEvent())
 
 
+@pytest.mark.heavy
 def test_an_event_is_composed_as_a_whole_or_not_at_all() -> None:
     from shuffledp.composing.dp_accounting.events import ShuffleAccountant, ShuffledRoundEvent
 
@@ -625,6 +629,7 @@ def test_an_accountant_for_their_tools() -> None:
     assert 2.0 < noise < 20.0
 
 
+@pytest.mark.heavy
 def test_without_the_extra_only_the_export_is_missing() -> None:
     code = (
         "import sys\nsys.modules['dp_accounting'] = None\nimport shuffledp as s\n"
@@ -664,6 +669,7 @@ def test_an_accountant_can_be_pickled() -> None:
         assert made.epsilon(delta=1e-6) == before
 
 
+@pytest.mark.heavy
 def test_an_accountant_with_events_can_be_pickled() -> None:
     made = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000).compose_event(dpa.GaussianDpEvent(4.0), count=2)
     again = pickle.loads(pickle.dumps(made))

@@ -26,6 +26,7 @@ def filled() -> sdp.Accountant:
     return acc.compose("variation-ratio:p=inf,beta=0.2,q=9", n=10**6)
 
 
+@pytest.mark.heavy
 def test_round_trip(tmp_path: Path) -> None:
     acc, path = filled(), tmp_path / "ledger.json"
     acc.save(path)
@@ -377,6 +378,7 @@ def test_the_layout_of_the_file_may_change(tmp_path: Path) -> None:
     assert len(sdp.Accountant.load(path).entries) == 4
 
 
+@pytest.mark.heavy
 def test_a_ledger_of_the_old_version_is_read_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     acc = sdp.Accountant.load(OLD)
     assert [e.to_dict() for e in acc.entries] == [e.to_dict() for e in filled().entries]

@@ -72,6 +72,7 @@ def check_many(seed: int, pairs: int) -> None:
         check_epsilon(matrix, n, truth)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("1", "2", "3")
 @pytest.mark.parametrize("seed", range(4))
 def test_chain_on_random_randomizers(seed: int) -> None:

@@ -111,6 +111,7 @@ def test_a_csv_file_is_read_alike(engine: Any, tmp_path: Path) -> None:
     assert held(named, engine.count(named, path, accept=True)) == [200, 200, 600]
 
 
+@pytest.mark.heavy
 def test_values_are_counted_for_the_operator_alone(engine: Any, tmp_path: Path) -> None:
     """Exactly, however the data are divided; too many are refused before anything is written, unless accepted."""
     query = sdp.queries.RangeQuery(column="x", low=0, high=60, bins=4, missing=0, mechanism="grr:eps0=2")

@@ -30,6 +30,7 @@ def _questions() -> list[Any]:
     return [(c, b) if b == "auto" or k % 3 == 0 else slow(c, b) for k, c in cases for b in BOUNDS]
 
 
+@pytest.mark.heavy_cases("planar-laplace:d01=0.5,dmax=2-auto")
 @pytest.mark.slow_cases(
     "cheu-zhilyaev:flip=0.2,d=5,messages=1.5-auto",
     "cheu-zhilyaev:flip=0.2,d=5,messages=1.5-variation-ratio",

@@ -63,6 +63,7 @@ def test_reports_do_not_depend_on_the_number_of_threads(case: Case) -> None:
     assert not any(t.name.startswith("shuffledp") for t in threading.enumerate())
 
 
+@pytest.mark.heavy_cases("privunit:eps0=4,dim=20,cap=0.06998131170458755")
 @pytest.mark.slow_cases("planar-*")
 @pytest.mark.one_setting
 @each(RUNNABLE)
@@ -158,6 +159,7 @@ def test_memory_is_the_reports_and_a_chunk_per_thread(spec: str, users: int, thr
     assert counting < 0.07 * reports.data.nbytes + (1 + threads) * chunk
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read where Linux shows it")
 def test_memory_seen_by_the_system() -> None:
     """In a process of its own: reports of 64 MB, and little more."""

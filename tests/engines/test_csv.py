@@ -26,6 +26,7 @@ def test_labels_are_texts_as_they_stand(tmp_path: Path) -> None:
     assert truth(query, path)[:3] == pytest.approx([0.25, 0.5, 0.25])  # a line without anything is no row
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("", "2.5")
 @pytest.mark.parametrize("late", ["2.5", "N/A", ""])
 def test_a_late_row_that_is_no_whole_number_refuses_nothing(tmp_path: Path, late: str) -> None:

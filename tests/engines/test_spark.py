@@ -269,6 +269,7 @@ def test_without_java_there_is_one_sentence(tmp_path: Path) -> None:
     assert "JAVA_HOME = " in fresh(JAVA_HOME=str(tmp_path))
 
 
+@pytest.mark.heavy
 def test_without_pyspark_there_is_one_sentence() -> None:
     said = fresh("import sys; sys.modules['pyspark'] = None\n")
     assert said == (

@@ -61,6 +61,7 @@ def collected(query: Any, columns: list[Any], *, users: int = N, seeded: bool = 
     return collector
 
 
+@pytest.mark.heavy_cases("map")
 @pytest.mark.parametrize("name", questions())
 def test_every_answer_is_a_tidy_table(name: str) -> None:
     query, columns, unit, size = questions()[name]
@@ -116,6 +117,7 @@ def test_only_what_holds_is_claimed() -> None:
         bare.append_to("table.csv")
 
 
+@pytest.mark.heavy
 def test_counts_are_shares_times_users() -> None:
     answer = collected(HISTOGRAM, [["a", "b"] * (N // 2)]).estimate()
     found = answer.counts()

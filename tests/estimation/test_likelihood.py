@@ -45,6 +45,7 @@ def test_where_the_unbiased_estimate_is_possible_it_is_the_most_likely(spec: str
     assert fitted(counts, law, smooth=False, repetitions=2).value == pytest.approx(truth, abs=2e-4)
 
 
+@pytest.mark.heavy_cases("hadamard:eps0=2,d=6", "optimized-unary:eps0=2,d=5")
 @pytest.mark.parametrize("spec", ["subset:eps0=2,d=6", "optimized-unary:eps0=2,d=5", "hadamard:eps0=2,d=6"])
 def test_every_finite_law(spec: str) -> None:
     """Its error is that of the unbiased estimate or less; the bootstrap spreads as repeated collections do."""
@@ -63,6 +64,7 @@ def test_every_finite_law(spec: str) -> None:
     assert np.all(low <= middle) and np.all(middle <= high) and np.all((high - low)[:4] > 2.0 * fits[0].stderr[:4])
 
 
+@pytest.mark.heavy
 def test_a_smooth_density_is_found_better_if_neighbors_are_taken_to_be_alike() -> None:
     """The square wave with EMS (Li et al., SIGMOD 2020), by the distance of distribution functions."""
     m, rng = sdp.mechanism("window:eps0=3,d=16"), RNG(5)

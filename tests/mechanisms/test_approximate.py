@@ -62,6 +62,7 @@ def test_epsilon_and_profile_agree_and_a_tiny_delta0_is_that_of_eps0_alone(n: in
     assert sdp.amplify("approximate:eps0=1.5,delta0=1e-30", n=n, delta=delta).epsilon == pytest.approx(pure, rel=1e-3)
 
 
+@pytest.mark.heavy
 def test_what_is_left_where_delta0_is_large() -> None:
     assert sdp.amplify("approximate:eps0=2,delta0=1e-8", n=10_000, delta=1e-6).epsilon == 2.0
     g = sdp.amplify("approximate:eps0=2,delta0=1e-5", n=10_000, delta=1e-6)

@@ -315,6 +315,7 @@ def test_no_certificate() -> None:
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.heavy
 def test_the_planner_offers_it_only_where_the_shuffler_may_make_the_noise() -> None:
     asked = {"n": 100_000, "d": 32, "epsilon": 1.0, "delta": 1e-8}
     usual = [found for found in candidates(task_named("histogram", {"d": 32}), 100_000) if isinstance(found, Refusal)]
@@ -341,6 +342,7 @@ def test_an_attacker_who_looks_at_one_count() -> None:
         m.seen([0], item=3)
 
 
+@pytest.mark.heavy
 def test_on_the_command_line(tmp_path: Path) -> None:
     run, spec = CliRunner(), "augmented:d=16,keep=0.9,dummies=geometric,mean=60"
     found = run.invoke(main, ["amplify", spec, "--n", "1000", "--delta", "1e-8", "--json"])

@@ -74,6 +74,7 @@ def test_inputs_unless_they_are_given() -> None:
     assert sdp.mechanism("binomial:4,1.2,0.5,0.3").spec == "binomial:flips=4,stretch=1.2,shape=0.5,noise=0.3,inputs=65"
 
 
+@pytest.mark.heavy
 def test_answers_are_those_of_the_matrix_that_is_drawn_from() -> None:
     matrix = sdp.FiniteRandomizer(SMALL.probabilities())
     for bound in ("auto", "blanket", "swap", "variation-ratio"):
@@ -100,6 +101,7 @@ def test_more_noise_is_more_private_and_calibration_finds_it() -> None:
     assert all(b < a for a, b in itertools.pairwise(answers))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tol", [0.003, slow(0.03), slow(0.01)])
 def test_hardly_any_noise_costs_no_more_than_the_tolerance(tol: float) -> None:
     """The worst of 65 types is hundreds of times wider than others: eps was 1.34 at tol = 0.03."""
@@ -150,6 +152,7 @@ def test_they_are_recommended_for_a_mean(n: int, epsilon: float, least: float, n
     assert best.mechanism == name and n * best.error**2 <= 1.03 * least
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("inputs", [9, slow(17)])
 def test_a_certificate_proves_the_swap_bound_of_all_pairs_of_points(inputs: int) -> None:
     """Reflection leaves half of the ordered pairs, each among others at all points."""
@@ -165,6 +168,7 @@ def test_a_certificate_proves_the_swap_bound_of_all_pairs_of_points(inputs: int)
         sdp.verify(replace(proof, steps=proof.steps[1:]))
 
 
+@pytest.mark.heavy
 def test_a_certificate_of_many_inputs_is_one_of_what_they_share() -> None:
     with pytest.raises(sdp.CertificationError, match=r"at most 256 distinct laws .* try bound='variation-ratio'"):
         sdp.amplify(SMALL, n=300, delta=1e-4, certify=True)

@@ -185,6 +185,7 @@ def test_the_default_is_nearly_as_good_as_the_noise_itself() -> None:
         assert sigma**2 < sdp.Gaussian(sigma=sigma).variance(1) < 1.1 * sigma**2
 
 
+@pytest.mark.heavy
 def test_calibration_finds_the_smallest_sigma() -> None:
     for subject in ("gaussian", "gaussian:inputs=3,edges=8", sdp.Gaussian(sigma=9.0, low=-5.0, high=5.0)):
         m = sdp.calibrate(subject, n=10**4, epsilon=0.1, delta=1e-6)

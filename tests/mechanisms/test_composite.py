@@ -102,6 +102,7 @@ def test_upper_bounds_are_those_of_the_matrix_and_lower_ones_no_smaller(m: Any) 
         assert ours.lower >= theirs.lower * (1 - 4e-4)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("HierarchicalGRR(eps0=2.0, d=8, branching=2)")
 @pytest.mark.parametrize("m", [PCKVGRR(eps0=0.5, d=2, l=2), HierarchicalGRR(eps0=2.0, d=8)], ids=str)
 def test_lower_bounds_are_the_best_of_all_datasets(m: Any) -> None:
@@ -144,6 +145,7 @@ def test_the_same_answer_is_never_worse_than_a_pair() -> None:
         assert upper(every, n, eps) == pytest.approx(listed, abs=3e-4)
 
 
+@pytest.mark.heavy
 def test_large_sets_are_grouped_on_the_safe_side(monkeypatch: pytest.MonkeyPatch) -> None:
     def found(s: int, d: int = 1000, bound: str = "blanket") -> sdp.Guarantee:
         return sdp.amplify(SamplingRappor(eps0=2.0, d=d, s=s), n=10**4, delta=1e-6, bound=bound)
@@ -326,6 +328,7 @@ def test_bounds_from_budgets_alone_count_how_far_others_may_be(bound: str) -> No
     assert sdp.amplify(METRIC, n=10_000, delta=1e-6, bound=bound).epsilon >= truth.lower
 
 
+@pytest.mark.heavy_cases("1e-20")
 @pytest.mark.slow_cases("1e-14")
 @pytest.mark.parametrize("delta", [1e-9, 1e-14, 1e-20])
 def test_sampling_rappor_does_not_jump_to_the_local_guarantee(delta: float) -> None:

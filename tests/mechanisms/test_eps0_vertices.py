@@ -57,6 +57,7 @@ def attack(matrix: Matrix, n: int) -> tuple[int, Fraction]:
     return cases, closest
 
 
+@pytest.mark.heavy
 def test_no_randomizer_with_this_budget_exceeds_it() -> None:
     rng = Random(4)
     cases = sum(attack(positive(rng), rng.choice([2, 3, 4]))[0] for _ in range(10))

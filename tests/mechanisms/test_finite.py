@@ -94,6 +94,7 @@ def test_equal_columns_and_unused_outputs_change_nothing() -> None:
     assert one == pytest.approx(two, rel=2e-6)
 
 
+@pytest.mark.heavy_cases("variation-ratio-1x3")
 @pytest.mark.parametrize(
     "matrix",
     [[[1.0]], [[1.0], [1.0]], [[0.5, 0.5]], [[0.2, 0.8], [0.2, 0.8]], [[0.3, 0.7, 0.0]], [[1.0, 0.0]] * 4],

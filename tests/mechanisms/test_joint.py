@@ -118,6 +118,7 @@ def test_many_pairs_are_searched_as_one_matrix_and_then_by_their_ratio() -> None
     assert alone.epsilon * (1 - 1e-9) <= sdp.amplify(large, **ASK).epsilon <= large.local_epsilon
 
 
+@pytest.mark.heavy
 def test_large_products_cost_little_and_stay_above_what_is_exact() -> None:
     """Laplace: 129 symbols each; the product with RR is exact, that of two is put on a grid."""
     pair = sdp.Laplace(eps0=1.0).law.blanket().pairs(1)[0]
@@ -152,6 +153,7 @@ def test_answers_without_a_law_are_known_by_their_ratio() -> None:
     assert sdp.amplify(mixed, **ASK).epsilon >= sdp.amplify(matrix, **ASK).epsilon * (1 - 1e-9)
 
 
+@pytest.mark.heavy
 def test_the_lower_bound_of_many_answers_does_not_vanish() -> None:
     """The product of all 20 distinguishes by outcomes that nobody ever sends; a few answers do better."""
     many = sdp.amplify(sdp.Joint(["grr:0.5,4"] * 20), n=10**4, delta=1e-6)
@@ -245,6 +247,7 @@ def test_the_library_knows_tuples(tmp_path: Path) -> None:
         sdp.calibrate(sdp.Joint([lopsided(1, 2, 2)]), n=100, epsilon=0.2, delta=1e-6)
 
 
+@pytest.mark.heavy
 def test_programmes_and_commands_know_tuples(tmp_path: Path) -> None:
     spec = "joint:<grr:eps0=1,d=4; unary:eps0=1,d=8>"
     path = tmp_path / "plan.yaml"

@@ -132,6 +132,7 @@ def test_the_estimate_is_unbiased_and_no_linear_one_is_better_at_equal_frequenci
     assert np.all(m.variance(1) <= plain**2 @ shares - 1 / len(rows) + 1e-12)
 
 
+@pytest.mark.heavy
 def test_errors_covariance_and_coverage() -> None:
     m, n, runs = sdp.FiniteRandomizer(SQUARE), 600, 1500
     truth = np.array([1 / 6, 1 / 3, 1 / 2])

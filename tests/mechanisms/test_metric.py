@@ -63,6 +63,7 @@ def test_line_and_general_parameters(d01: float, dmax: float) -> None:
         assert wanted * (1 - 1e-15) <= got <= wanted * (1 + 1e-8)
 
 
+@pytest.mark.heavy_cases("PlanarLaplace")
 @pytest.mark.parametrize("cls", [MetricGeneral, MetricLaplace, PlanarLaplace])
 def test_guarantees_grow_with_both_distances_and_say_so(cls: Any) -> None:
     def eps(d01: float, dmax: float) -> float:
@@ -233,6 +234,7 @@ def test_exponential_accounting_is_that_of_its_matrix() -> None:
         assert ours == theirs
 
 
+@pytest.mark.heavy
 def test_exponential_covariance() -> None:
     m = ExponentialMetric(LINE, eps=2.0)
     values = np.repeat([0, 1, 2], [200, 300, 500])

@@ -110,6 +110,7 @@ def test_coins() -> None:
 # -- Laplace -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy_cases("3.0-3")
 @pytest.mark.slow_cases("0.3-3")
 @pytest.mark.parametrize("bits", [1, 2, 3])
 @pytest.mark.parametrize("eps0", [0.3, 3.0])

@@ -71,6 +71,7 @@ def test_the_spread_is_that_of_the_plane(apart: float, wide: float) -> None:
         assert 0.997 * true <= pair.spread <= true * (1.0 + 1e-4)
 
 
+@pytest.mark.heavy_cases("1.0-4.0-10000-1e-06-0.1020165", "1.0-4.0-1000000-1e-08-0.01157036")
 @pytest.mark.parametrize(
     ("d01", "dmax", "n", "delta", "lower"),
     [(1.0, 4.0, 10_000, 1e-6, 0.1020165), (1.0, 4.0, 10**6, 1e-8, 0.01157036), (0.5, 2.0, 10_000, 1e-6, 0.01969138)],
@@ -83,6 +84,7 @@ def test_the_lower_bound_is_nearly_that_of_the_best_place(
     assert found.lower <= found.epsilon
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tries", [4, slow(1_000)])
 def test_no_upper_bound_is_below_the_lower_one(tries: int) -> None:
     for seed in range(tries):

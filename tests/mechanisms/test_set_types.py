@@ -214,6 +214,7 @@ def spread_of(d: int, s: int, F: int, G: int, seed: int, directions: int) -> int
     return count
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("cases", "directions"),
     [([(6, 5), (8, 5), (10, 5)], 6), slow([(6, 5), (8, 5), (9, 6), (10, 5), (11, 5), (10, 7)], 250)],
@@ -250,6 +251,7 @@ def test_sets_of_any_size_are_known_to_a_tenth_of_a_per_cent(spec: str, s: int) 
     assert found.lower is not None and found.lower <= found.epsilon <= 1.001 * found.lower
 
 
+@pytest.mark.heavy
 def test_certificates_of_sets() -> None:
     found = sdp.amplify("privset:eps0=1,d=64,s=6", n=10_000, delta=1e-6, certify=True)
     assert found.bound == "swap" and found.certificate is not None

@@ -190,6 +190,7 @@ def test_bounds_of_all_pairs_and_all_datasets(m: SetRandomizer) -> None:
         assert ours.lower == pytest.approx(every, rel=4e-4)
 
 
+@pytest.mark.heavy
 def test_disjoint_sets_are_the_worst_pair() -> None:
     """The convex-order argument of the docstring, at several eps and n."""
     for eps0, d, s, k in ((1.0, 6, 3, 2), (3.0, 5, 4, 5)):

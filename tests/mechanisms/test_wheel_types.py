@@ -73,6 +73,7 @@ def relabeled(sets: list[tuple[int, ...]]) -> Sets:
     return tuple(tuple(names.setdefault(item, len(names)) for item in held) for held in sets)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tries", [30, slow(25_000)])
 def test_every_three_sets_are_covered(tries: int) -> None:
     assert sum(map(compared, range(tries))) > 0.4 * tries
@@ -162,6 +163,7 @@ def test_brackets_of_sets_and_more_items_say_so() -> None:
         sdp.amplify("wheel:eps0=1,d=64,s=5", n=10_000, delta=1e-6, bound="swap")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tries", [5, slow(1_500)])
 def test_no_upper_bound_is_below_the_lower_one(tries: int) -> None:
     for seed in range(tries):

@@ -141,6 +141,7 @@ def test_levels_at_sines(n: int, eps: float, d: int, error: float) -> None:
 WINDOWS = [sdp.Window(eps0=1.0, d=3, cells=2), sdp.Window(eps0=4.0, d=6, cells=5), sdp.Piecewise(eps0=3.0)]
 
 
+@pytest.mark.heavy_cases("piecewise:eps0=3")
 @pytest.mark.slow_cases("window:eps0=4,d=6,cells=5")
 @pytest.mark.parametrize("m", WINDOWS, ids=lambda m: m.spec)
 def test_every_question_has_the_answer_of_grr(m: Any) -> None:
@@ -188,6 +189,7 @@ def excess(X: Sequence[tuple[Fraction, Fraction]], a: Fraction) -> Fraction:
     return sum((mass * max(value - a, Fraction(0)) for value, mass in X), Fraction(0))
 
 
+@pytest.mark.heavy_cases("3-3-2")
 @pytest.mark.parametrize(("q", "d", "cells"), [(3, 3, 2), slow(2, 3, 3), slow(20, 4, 3), (3, 4, 1)])
 def test_overlapping_windows_are_dominated_by_types_of_grr(q: int, d: int, cells: int) -> None:
     """Slot by slot, as Windowed proves it: every pair, every type, E below 1, between 1 and 1 + 1/q, and above."""
@@ -229,6 +231,7 @@ def laws_of_batches(rows: list[list[Fraction]], n: int) -> Any:
         yield [sent(start, row) for row in rows]
 
 
+@pytest.mark.heavy_cases("3")
 @pytest.mark.parametrize("n", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_no_dataset_violates_a_bound_of_grr(n: int) -> None:
     """d = 3, 2 cells, all datasets and pairs in fractions: 0 violations; and GRR's lower bound is reached."""

@@ -12,6 +12,7 @@ import shuffledp as sdp
 from reference.repetition import slow
 
 
+@pytest.mark.heavy_cases("2.0-4-2")
 @pytest.mark.parametrize(("eps0", "d", "dim"), [(2.0, 4, 2), slow(4.0, 5, 3), (1.0, 3, 40)])
 def test_the_bounds_are_those_of_grr_and_of_a_parallel_composition(eps0: float, d: int, dim: int) -> None:
     m, grr = sdp.WindowVector(eps0=eps0, dim=dim, d=d), sdp.GRR(eps0=eps0, d=d)

@@ -51,6 +51,7 @@ def test_the_largest_ratio_is_rounded_up(
     assert answer <= math.log(max(a / b for a, b in zip(P0, P1, strict=True))) * (1 + 1e-14)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("0.001", "0.01", "1e-05")
 @pytest.mark.parametrize("rtol", [1e-2, 1e-3, 1e-4, 1e-5])
 def test_the_point_mass_is_charged_where_the_comb_skips(rtol: float) -> None:

@@ -108,6 +108,7 @@ def test_amplify_and_the_accountant_agree(spec: str) -> None:
     assert found.epsilon == pytest.approx(g.epsilon, rel=1e-9)
 
 
+@pytest.mark.heavy
 def test_one_report_is_as_before_and_more_reports_cost_more() -> None:
     one, two, four = (sdp.amplify("grr:eps0=1,d=4", n=500, delta=1e-6, reports_per_user=k) for k in (1, 2, 4))
     assert one == sdp.amplify("grr:eps0=1,d=4", n=500, delta=1e-6)
@@ -133,6 +134,7 @@ def test_calibration_knows_several_reports() -> None:
     assert 0.999 <= sdp.amplify(poisson, n=10**4, delta=1e-8, reports_per_user=2).epsilon <= 1.0
 
 
+@pytest.mark.heavy
 def test_random_participation_is_shared_by_the_reports_of_a_user() -> None:
     """All reports of a user come or none does: the number of users is rounded down, the parts are not independent."""
     terms: dict[str, Any] = {"delta": 1e-6, "reports_per_user": 3}

@@ -103,6 +103,7 @@ def test_many_eps_at_once_are_those_of_each() -> None:
         assert np.all(np.diff(together) <= 0.0)
 
 
+@pytest.mark.heavy
 def test_auto_uses_it_and_is_never_looser() -> None:
     for m in (
         sdp.GRR(eps0=1.0, d=3),

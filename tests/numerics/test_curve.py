@@ -164,6 +164,7 @@ def test_rare_symbols_do_not_give_away_whom_they_do_not_tell(eps: float) -> None
     assert low - 1e-12 <= truth <= high <= truth + 1e-3
 
 
+@pytest.mark.heavy
 def test_rare_symbols_that_tell_stay_exposed() -> None:
     """A symbol that only the victim sends under P0 costs its mass, whether anybody else might send it or not."""
     laws = ([0.5, 0.499, 1e-3], [0.5, 0.5, 0.0], [0.25, 0.25, 1e-13])

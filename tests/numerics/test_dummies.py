@@ -53,6 +53,7 @@ def check(checks: int, seed: int) -> None:
         assert high - low <= 1e-3 * high + 1e-25, (law, keep, factor)
 
 
+@pytest.mark.heavy
 def test_every_law_is_what_enumeration_gives() -> None:
     check(200, seed=1)
 
@@ -139,6 +140,7 @@ def test_losses_that_tie_with_eps_are_charged() -> None:
         assert one_count(law, keep, eps) >= float(one) * (1 - 1e-9) - 1e-12
 
 
+@pytest.mark.heavy
 def test_far_out_and_large() -> None:
     pure = DummyCounts(GeometricDummies(0.0, 1.0 / 3.0, 0), keep=0.5)
     assert pure.epsilon(n=1, delta=1e-300, tol=1e-4, side="upper").epsilon == pytest.approx(2.0 * math.log(2.0))

@@ -45,6 +45,7 @@ def test_every_row_that_misses_something_gets_a_column_of_its_own() -> None:
     assert with_symbols(rows[1:2]) is not found and with_symbols(np.eye(3)).shape == (3, 3)
 
 
+@pytest.mark.heavy_cases("Joint(answers=(FiniteRandomizer(matrix=array([[0.5, 0.5],\\n  ")
 @pytest.mark.parametrize(
     "subject",
     [

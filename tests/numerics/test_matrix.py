@@ -232,6 +232,7 @@ def test_screens_are_above_the_truth(seed: int) -> None:
         assert np.all(few[known] - np.log1p(doubt[known]) <= upper[known] + 1e-6)
 
 
+@pytest.mark.heavy_cases("0")
 @pytest.mark.parametrize("seed", [0, 1, slow(2), slow(3)])
 @np.errstate(all="ignore")
 def test_moments_are_above_constant_datasets(seed: int) -> None:

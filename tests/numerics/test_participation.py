@@ -24,6 +24,7 @@ def test_present_users_by_hand() -> None:
     assert both.deviation == pytest.approx(2.0, rel=1e-4) and (both.least, both.top) == (2, 10)
 
 
+@pytest.mark.heavy
 def test_split_encloses_the_mixture() -> None:
     r = ShuffledPair(P0=[0.75, 0.125, 0.125], P1=[0.125, 0.75, 0.125], t=[0.25, 0.25, 0.5])
     count = Count(3, ((60, 0.5), (30, 0.25)))

@@ -96,6 +96,7 @@ def test_more_noise_is_more_private_and_more_indices_less(mu: float, k: int, mor
     assert eps(mu, k) <= eps(mu, k + 1) * slack
 
 
+@pytest.mark.heavy
 def test_few_indices_in_all_take_the_worst_numbers() -> None:
     """With d < 2k the sets overlap: never more than d counts move, and never fewer than for a smaller k."""
 

@@ -75,6 +75,7 @@ def test_equal_ratios_are_merged_although_they_are_rounded() -> None:
     assert np.size(product_pair([lopsided] * 6).t) == 28  # multisets of 6 out of 3
 
 
+@pytest.mark.heavy_cases("False")
 @pytest.mark.parametrize("zeros", [False, True])
 def test_fewer_symbols_are_on_the_safe_side(monkeypatch: pytest.MonkeyPatch, zeros: bool) -> None:
     """Symbols on a grid (product._on_grid): a spread above, merged below."""

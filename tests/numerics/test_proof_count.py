@@ -49,6 +49,7 @@ def test_any_precision_is_an_upper_bound(bits: int) -> None:
     assert proof.lower <= fine.upper and fine.lower <= proof.upper
 
 
+@pytest.mark.heavy
 def test_large_means_are_capped_and_a_mean_of_zero_reveals_everything() -> None:
     """delta falls with the mean, so that the capped one is proved."""
     at = {mu: prove(RaisedCount(mu, 16), 1, Fraction(1, 250), choose(1)) for mu in (2.0**27, 2.0**28, 1e9)}

@@ -62,6 +62,7 @@ def random_line(source: random.Random, n: int) -> Method:
     return Method("swap", 128, c=c, s=s, h=h, nodes=source.choice([1, 3, 30]), waits=source.randint(1, n - 1))
 
 
+@pytest.mark.heavy
 def test_any_line_is_above_the_truth_of_any_dataset() -> None:
     source = random.Random(5)
     close = 0.0

@@ -73,6 +73,7 @@ def test_both_sides_meet_at_large_n(laws: tuple[list[float], ...], n: int, delta
     assert 0.0 < low <= high <= low * (1 + 3 * TOL)
 
 
+@pytest.mark.heavy
 def test_a_finer_tolerance_is_met() -> None:
     for tol in (1e-3, 1e-5, 1e-6):
         high = epsilon([ShuffledPair(*COIN)], n=2000, delta=1e-6, tol=tol, side="upper")

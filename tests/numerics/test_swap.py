@@ -75,6 +75,7 @@ def matrices(seed: int, count: int) -> Iterator[tuple[Matrix, int]]:
         yield matrix, rng.choice([2, 3, 4, 5, 6] if len(matrix[0]) < 4 else [2, 3, 4])
 
 
+@pytest.mark.heavy
 def test_never_below_the_truth_over_all_datasets() -> None:
     cases = sum(attack(matrix, n)[0] for matrix, n in matrices(11, 5))
     assert cases >= 500
@@ -87,6 +88,7 @@ def test_never_below_the_truth_over_all_datasets_at_length(seed: int) -> None:
     assert cases >= 5_000
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [1, *(slow(k) for k in range(2, 12))])
 def test_climbing_towards_a_violation(seed: int) -> None:
     """Change a randomizer again and again so that the truth comes nearer to the bound: it never passes it."""
@@ -132,6 +134,7 @@ def test_any_smaller_common_part_will_do() -> None:
     assert truth <= values[0] <= values[1] <= values[2] <= values[3] == local_delta(matrix[0], matrix[1], E)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("present", [Fraction(1, 4), slow(Fraction(4, 5))])
 def test_others_who_take_part_by_chance(present: Fraction) -> None:
     cases = sum(attack(m, min(n, 4), EPS[:4], present)[0] for m, n in matrices(21, 3))

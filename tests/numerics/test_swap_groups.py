@@ -70,6 +70,7 @@ def attack(rows: Matrix, t: Row, n: int, blankets: int) -> int:
     return cases
 
 
+@pytest.mark.heavy
 def test_never_below_the_truth_over_all_datasets() -> None:
     rng, cases = Random(5), 0
     for n, blankets in ((1, 2), (2, 1), (2, 2), (3, 2), (3, 3), (3, 5), (4, 3), (4, 6)):

@@ -213,6 +213,7 @@ def test_symbols_that_one_type_never_sends_are_added_to_every_bound(n: int) -> N
             assert largest_bound(here, 0.01) >= smallest_maximum(here, 0.01) - 1e-9 >= here.log_bare.max() - 2e-9
 
 
+@pytest.mark.heavy
 def test_no_tuning_constant_makes_a_value_smaller_than_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the constants that only trade time are, the bound stays above every dataset."""
     from .swap_cases import upper

@@ -150,6 +150,7 @@ def test_what_is_ours_is_said() -> None:
 # -- the command ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     args = ["reproduce", "blanket-2019", "--only", "figure-blanket-generic"]

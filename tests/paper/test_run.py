@@ -211,6 +211,7 @@ def test_a_part_does_not_replace_the_whole(tmp_path: Path) -> None:
     assert set(json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["results"]) == {"figure4", "errata"}
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("half")
 @pytest.mark.parametrize("spoil", ["half", "points"])
 def test_only_whole_parts_of_the_same_settings_are_taken(tmp_path: Path, spoil: str) -> None:

@@ -56,6 +56,7 @@ def test_above_the_threshold_nothing_beats_grr(d: int, eps0: float) -> None:
     assert total(d, eps0) * (1.0 - 1e-9) <= best <= total(d, eps0) * 1.001
 
 
+@pytest.mark.heavy_cases("64-0.1")
 @pytest.mark.parametrize(("d", "eps0"), [(3, 0.67829), (4, 0.5), (5, 1.0), (16, 0.4), (64, 0.1)])
 def test_below_it_mixtures_gain_less_than_is_said(d: int, eps0: float) -> None:
     grr = d * sdp.GRR(eps0=eps0, d=d).accuracy(1).typical ** 2
@@ -129,6 +130,7 @@ def test_the_floor_of_a_target_error_is_at_the_eps_of_the_best() -> None:
     assert found.floor.error == pytest.approx(theorem_f(16, m.eps0, n=20_000).error, rel=2e-3)
 
 
+@pytest.mark.heavy
 def test_rankings_say_how_far_they_are_from_it() -> None:
     given: dict[str, Any] = {"n": 10_000, "epsilon": 0.5, "delta": 1e-8}
     bits = sdp.recommend("sum of bits", **given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import shlex
 
+import pytest
 from click.testing import CliRunner
 
 from reference.places import ROOT
@@ -15,6 +16,7 @@ PAGE = ROOT / "docs" / "planning.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.heavy
 def test_the_examples_run() -> None:
     assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
 

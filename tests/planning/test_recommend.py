@@ -129,6 +129,7 @@ def test_rounds_compose_to_the_target() -> None:
     assert found.best.error > asked("sum of bits", messages=1).best.error
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("histogram", "mean")
 @pytest.mark.parametrize("task", ["histogram", "mean", "sets"])
 def test_an_error_is_reached_with_the_smallest_eps(task: str) -> None:
@@ -214,6 +215,7 @@ def test_words_and_json(histogram: sdp.Recommendation) -> None:
     assert space["found"].best.spec == histogram.best.spec
 
 
+@pytest.mark.heavy
 def test_the_page_loads_nothing_and_escapes(tmp_path: Any, histogram: sdp.Recommendation) -> None:
     histogram.report(tmp_path / "review.html", "grr")
     page = (tmp_path / "review.html").read_text(encoding="utf-8")
@@ -260,6 +262,7 @@ def test_bad_input_is_one_sentence(task: Any, given: dict[str, Any], words: str)
     assert words in said and said[-1] in ".?" and "\n" not in said
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("given0", "given2")
 @pytest.mark.parametrize("given", [{"n": 10**15}, {"epsilon": 800.0}, {"epsilon": 1e-300}])
 def test_extreme_targets_are_planned(given: dict[str, Any]) -> None:
@@ -276,11 +279,13 @@ def test_noise_on_places_does_not_depend_on_the_unit(width: float) -> None:
     assert found.choice("planar-cells").error == pytest.approx(same.choice("planar-cells").error, rel=1e-2)
 
 
+@pytest.mark.heavy
 def test_a_map_that_is_too_small_for_its_unit_is_refused() -> None:
     found = sdp.recommend("location", n=N, d=4, epsilon=1.0, delta=1e-6, high=1e-5)
     assert any(no.mechanism == "planar-cells" and "1e-05" in no.reason for no in found.refused)
 
 
+@pytest.mark.heavy
 def test_bad_choices_and_columns(histogram: sdp.Recommendation) -> None:
     for call, words in (
         (lambda: histogram.choice("nothing"), "choice must be one of"),
@@ -296,6 +301,7 @@ def test_bad_choices_and_columns(histogram: sdp.Recommendation) -> None:
             call()
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("mean-sizes1-1")
 @pytest.mark.parametrize(
     ("task", "sizes", "rounds"),
@@ -313,6 +319,7 @@ def test_the_budget_is_used(task: str, sizes: dict[str, Any], rounds: int) -> No
         assert (0.9995 if rounds == 1 else 0.999) * 0.5 <= choice.epsilon <= 0.5, choice.spec
 
 
+@pytest.mark.heavy
 def test_what_everybody_else_would_use_is_ranked_beside_the_designs() -> None:
     """Only matrices, whose calibration compares many pairs of inputs, are left out where they are far behind."""
     found = sdp.recommend("mean", n=10**6, epsilon=1.0, delta=1e-8, low=-1, high=1, messages=1)
@@ -324,6 +331,7 @@ def test_what_everybody_else_would_use_is_ranked_beside_the_designs() -> None:
     assert found.choice("laplace").error == pytest.approx(2.0 * laplace.accuracy(10**6).worst, rel=2e-3)
 
 
+@pytest.mark.heavy_cases("1")
 @pytest.mark.slow_cases("30")
 @pytest.mark.parametrize("dim", [1, 2, 30])
 def test_vectors_by_one_coordinate_are_ranked(dim: int) -> None:
@@ -347,6 +355,7 @@ def test_vectors_by_one_coordinate_are_ranked(dim: int) -> None:
     assert math.sqrt(np.mean(off**2)) == pytest.approx(stated, rel=3.0 / math.sqrt(2.0 * off.size) + 0.05)
 
 
+@pytest.mark.heavy
 def test_a_limit_on_the_local_budget_chooses_the_size_of_a_subset_at_equal_eps() -> None:
     """Each k at the smaller of the limit and the eps0 that meets the target: the best of them is recommended."""
     given: dict[str, Any] = {"n": 100_000, "d": 40, "epsilon": 0.1, "delta": 1e-8, "messages": 1}

@@ -15,6 +15,7 @@ def histogram() -> sdp.Recommendation:
     return sdp.recommend("histogram", n=20_000, d=4, epsilon=1.0, delta=1e-6)
 
 
+@pytest.mark.heavy
 def test_what_is_saved_keeps_a_local_guarantee_unless_told_otherwise(histogram: sdp.Recommendation) -> None:
     assert math.isinf(histogram.best.local_epsilon)  # or this shows nothing
     kept = next(choice for choice in histogram.choices if math.isfinite(choice.local_epsilon))

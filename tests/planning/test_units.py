@@ -143,6 +143,7 @@ def test_strings_are_found_from_the_number_that_is_stated() -> None:
 # -- quick: shapes and words ------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_a_sample_stays_where_it_is(tmp_path: Path) -> None:
     path = tmp_path / "sample.txt"
     path.write_text("latency\n" + "\n".join(str(x % 16 + 0.25) for x in range(1600)), encoding="utf-8")

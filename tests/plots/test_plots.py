@@ -78,6 +78,7 @@ def boxes(figure: Figure) -> tuple[Any, Any, Any]:
     return axes.get_tightbbox(), legend.get_window_extent(), title.get_window_extent()
 
 
+@pytest.mark.heavy_cases("comparison-3.33")
 @pytest.mark.slow_cases("sweep-3.33")
 @pytest.mark.parametrize("width", [plots.COLUMN_WIDTH, plots.TEXT_WIDTH])
 @pytest.mark.parametrize("kind", ["comparison", "sweep"])
@@ -142,6 +143,7 @@ def test_dots_are_the_rows_in_order(comparison: Comparison) -> None:
     assert [text.get_text() for text in axes.texts] == [row.shown for row in comparison.rows]
 
 
+@pytest.mark.heavy
 def test_infinite_and_absent_values_leave_gaps(tmp_path: Path) -> None:
     bare = sdp.compare("variation-ratio:inf,0.7,4", n=10_000, delta=1e-6)
     figure = plots.draw_comparison(bare)
@@ -179,6 +181,7 @@ def words_of(figure: Any) -> list[str]:
     return [text.get_text() for text in figure.findobj(mpl.text.Text) if text.get_text()]
 
 
+@pytest.mark.heavy
 def test_papers_have_their_own_style(tmp_path: Path, comparison: Comparison, sweep: Sweep) -> None:
     before = dict(mpl.rcParams)
     with plots.style("paper"):
@@ -204,6 +207,7 @@ def test_papers_have_their_own_style(tmp_path: Path, comparison: Comparison, swe
         pass
 
 
+@pytest.mark.heavy
 def test_studies_are_drawn_by_their_axes() -> None:
     study = sdp.sweep(
         {"a$b$": "grr", "subset": "subset"},
@@ -248,6 +252,7 @@ def test_studies_are_drawn_by_their_axes() -> None:
             call()
 
 
+@pytest.mark.heavy
 def test_text_stays_text(tmp_path: Path, comparison: Comparison) -> None:
     plots.save(plots.draw(comparison), tmp_path / "a.svg")
     assert ">blanket-hoeffding</text>" in (tmp_path / "a.svg").read_text()
@@ -270,6 +275,7 @@ def test_no_global_figure_and_no_pyplot(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.heavy
 def test_bad_input(tmp_path: Path, comparison: Comparison, sweep: Sweep) -> None:
     figure = plots.draw(comparison)
     for path, words in (
@@ -324,6 +330,7 @@ PROGRAMME: dict[str, Any] = {
 }
 
 
+@pytest.mark.heavy_cases("0.01/n")
 @pytest.mark.parametrize("rule", [1e-6, "0.01/n"])
 def test_the_release_line_stands_at_the_users_needed(rule: float | str) -> None:
     table = sdp.batch_table("grr:eps0=2,d=16", delta=rule, n=[100, 1000, 10_000], dropouts="5%")
@@ -552,6 +559,7 @@ def test_rounds_are_marked_at_round_numbers_and_ticked_there() -> None:
     assert sorted([*ticked.get_xticks(), *ticked.get_xticks(minor=True)]) == sizes
 
 
+@pytest.mark.heavy
 def test_an_account_is_drawn_round_by_round() -> None:
     acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=1000, count=3, participation_limit=2)
     acc = acc.compose("general:eps0=1", n=500, count=2)

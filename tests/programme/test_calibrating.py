@@ -66,6 +66,7 @@ def test_weights_and_the_accountant() -> None:
     assert slack.compose(f"grr:eps0={two * 1.01},d=4", n=19_400, count=3).epsilon(delta=1e-6) > 1.0
 
 
+@pytest.mark.heavy
 def test_one_round_is_calibrate() -> None:
     one = with_(TWO, rounds=[{"mechanism": "subset:d=64"}])
     found = sdp.calibrate_programme(one, tol=1e-4)
@@ -96,6 +97,7 @@ def test_the_others_stay_as_they_are() -> None:
         sdp.calibrate_programme(with_(fixed, rounds__1__mechanism="grr:eps0=9,d=4", target__epsilon="0.1"))
 
 
+@pytest.mark.heavy
 def test_messages_flips_and_budgets_together() -> None:
     rounds = [
         {"mechanism": "pure-dump:d=16", "count": 3},
@@ -110,6 +112,7 @@ def test_messages_flips_and_budgets_together() -> None:
         sdp.calibrate_programme(with_(TWO, rounds=rounds, weights="local"))
 
 
+@pytest.mark.heavy
 def test_central_weights_of_budgets() -> None:
     found = sdp.calibrate_programme(with_(TWO, weights="central"))
     assert close(found)
@@ -130,6 +133,7 @@ def test_a_budget_that_nothing_uses_up() -> None:
     assert found.check.within and budgets(found) == [500.0], "the end of the range"
 
 
+@pytest.mark.heavy
 def test_a_tiny_delta() -> None:
     found = sdp.calibrate_programme(with_(TWO, target__delta="1e-200", rounds=[{"mechanism": "grr:d=4", "count": 2}]))
     assert close(found) and found.check.method == "renyi"
@@ -285,6 +289,7 @@ def test_check_says_what_would_fit() -> None:
     assert json.loads(json.dumps(found.to_dict()))["fits"]["mechanisms"] == list(found.fits.mechanisms)
 
 
+@pytest.mark.heavy
 def test_nothing_fits_without_a_budget_to_lower() -> None:
     found = sdp.check(with_(TWO, target__epsilon="0.01", rounds=[{"mechanism": "pure-dump:d=4,messages=1"}]))
     assert not found.within and found.fits is None and "It fits" not in str(found)
@@ -318,6 +323,7 @@ def test_what_is_saved_is_what_was_checked(suffix: str, tmp_path: Path) -> None:
     assert "must leave at least one budget open" in said(target)
 
 
+@pytest.mark.heavy
 def test_python_dates_and_tuples() -> None:
     told = {
         **TWO,
@@ -514,6 +520,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0.95 <= loose["check"]["epsilon"] <= 1.0
 
 
+@pytest.mark.heavy
 def test_the_command_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     hopeless = with_(TWO, target__epsilon="1e-6", rounds=[{"mechanism": "grr:d=4"}, {"mechanism": "grr:eps0=5,d=4"}])

@@ -127,6 +127,7 @@ def test_bad_quantiles(quantiles: Any, words: str) -> None:
 # -- a folder of plans on data ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_a_folder_is_simulated_in_the_units_of_its_questions(home: Path) -> None:
     text = good("simulate", home / "plans", home / "data.parquet", "--seed", 3, "--plot", home / "pictures")
     fruit, wait, session, last = (block.split("\n  ") for block in text.strip().split("\n\n"))
@@ -248,6 +249,7 @@ def test_a_statement_over_the_budget_begins_with_a_warning(checked: sdp.Check) -
     assert said.sections[0].heading == "Warning" and said.sections[0].texts[0].startswith("OVER BUDGET: small")
 
 
+@pytest.mark.heavy
 def test_the_command_states_folders_and_programmes(home: Path) -> None:
     page, plans = home / "statement.html", home / "plans"
     said = good("statement", plans, "-o", page, "--kept", "90 days", "--json")
@@ -263,6 +265,7 @@ def test_the_command_states_folders_and_programmes(home: Path) -> None:
     assert "as locked, got wait.json changed" in no("statement", plans)
 
 
+@pytest.mark.heavy
 def test_a_statement_needs_a_plan_for_every_round(home: Path) -> None:
     lock = home / "plans" / "programme.lock.json"
     data = json.loads(lock.read_text("utf-8"))
@@ -321,6 +324,7 @@ def test_predicted_against_found(name: str) -> None:
     assert abs(ratio - 1.0) < (0.3 if name == "session" else 0.1)
 
 
+@pytest.mark.heavy
 def test_a_number_may_be_spelled_in_another_way_and_a_label_may_not(tmp_path: Path) -> None:
     """Plans of a dictionary with numbers are those of the file with the same ones; "1e3" and "1000" are two labels."""
     asked = {"name": "a", "task": "histogram", "column": "x", "labels": ["1e3", "b"], "users": 100_000}

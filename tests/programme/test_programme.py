@@ -95,6 +95,7 @@ def test_one_round_is_amplify() -> None:
     assert found.pure_epsilon == 2.0 == found.rounds[0].local_epsilon
 
 
+@pytest.mark.heavy
 def test_many_rounds_are_the_accountant() -> None:
     found = sdp.check(TWO)
     acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=18_900, count=5)
@@ -112,6 +113,7 @@ def test_many_rounds_are_the_accountant() -> None:
         assert entry.epsilon == pytest.approx(sdp.amplify(entry.mechanism, n=n, delta=1e-6).epsilon, rel=1e-6)
 
 
+@pytest.mark.heavy
 def test_a_limit_of_one_is_one_round() -> None:
     limited = sdp.check(with_(ONE, rounds__0__count=30, rounds__0__participation_limit=1))
     assert limited.method == "amplify" and limited.epsilon == sdp.check(ONE).epsilon
@@ -155,6 +157,7 @@ def test_parts_of_the_users_are_rounded_up_exactly(share: object, away: int) -> 
     assert found.rounds[0].dropouts == away
 
 
+@pytest.mark.heavy
 def test_a_target_equal_to_the_local_budgets_is_within() -> None:
     told = with_(ONE, population__users=2, target={"epsilon": 4, "delta": "1e-12"})
     told = with_(told, rounds=[{"mechanism": "grr:eps0=2,d=4", "count": 2}])
@@ -164,6 +167,7 @@ def test_a_target_equal_to_the_local_budgets_is_within() -> None:
     assert not sdp.check(with_(told, target__epsilon="3.99999")).within
 
 
+@pytest.mark.heavy
 def test_the_terms_are_those_of_the_accountant() -> None:
     told = with_(ONE, rounds__0__count=3, rounds__0__participation_limit=2)
     acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=3, participation_limit=2)
@@ -204,6 +208,7 @@ def test_what_is_left_fits(base: dict[str, Any]) -> None:
     assert Fraction(found.left_epsilon) + Fraction(half) <= Fraction(found.target_epsilon) * (1 + Fraction(1, 10**12))
 
 
+@pytest.mark.heavy
 def test_over_budget_says_what_no_analysis_can_reach() -> None:
     found = sdp.check(with_(TWO, target__epsilon="0.01", rounds=[TWO["rounds"][0]]))
     assert not found.within and found.lower is not None and 0.01 < found.lower <= found.epsilon
@@ -212,6 +217,7 @@ def test_over_budget_says_what_no_analysis_can_reach() -> None:
     assert found.left_epsilon is None and found.left_delta is None
 
 
+@pytest.mark.heavy_cases("5")
 @pytest.mark.parametrize("count", [1, 5])
 def test_both_ends_are_told_within_the_budget(count: int) -> None:
     found = sdp.check(with_(ONE, rounds__0__count=count))
@@ -231,6 +237,7 @@ def test_no_finite_eps_is_over() -> None:
     assert "no finite eps" in str(found) and "not every round has a local guarantee" in str(found)
 
 
+@pytest.mark.heavy
 def test_a_tiny_delta_goes_through_renyi_and_says_so() -> None:
     found = sdp.check(with_(ONE, target__delta="1e-200", target__epsilon=50, rounds__0__count=3))
     acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=3)
@@ -257,6 +264,7 @@ def test_progress_is_told() -> None:
 # -- files -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_files_and_dictionaries_say_the_same(tmp_path: Path) -> None:
     expected = spec.parse(TWO)
     for text in (json.dumps(TWO), json.dumps(TWO, indent="\t"), yaml.safe_dump(TWO), "\ufeff" + yaml.safe_dump(TWO)):
@@ -478,6 +486,7 @@ def example(name: str = "telemetry") -> str:
     return DOCS.read_text(encoding="utf-8").split(f"```yaml\n# {name}.yaml\n")[1].split("```")[0]
 
 
+@pytest.mark.heavy
 def test_the_documented_file_is_valid_and_within_its_budget(tmp_path: Path) -> None:
     text = example()
     assert valid(yaml.safe_load(text))

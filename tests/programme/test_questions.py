@@ -69,6 +69,7 @@ def test_every_task_is_tried() -> None:
     assert EVERY.keys() == TASKS.keys()
 
 
+@pytest.mark.heavy_cases("mean")
 @pytest.mark.slow_cases(*(task for task in EVERY if task not in ("histogram", "mean", "quantile")))
 @pytest.mark.parametrize("task", EVERY)
 def test_every_task_becomes_a_plan_that_runs(task: str, tmp_path: Path) -> None:
@@ -130,6 +131,7 @@ def test_who_opts_in(share: Any, users: int) -> None:
 # -- weights, wanted errors and limits -------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_the_mean_is_that_of_the_planner() -> None:
     found = sdp.calibrate_programme(asking(MEAN), tol=1e-4)
     direct = sdp.recommend("mean", n=12_000, dropouts=600, high=60, epsilon=1, delta=1e-6, messages=1)
@@ -152,6 +154,7 @@ def test_a_wanted_error_is_met_and_the_rest_is_shared(error: Any) -> None:
     assert first.epsilon == pytest.approx(alone.best.epsilon, rel=1e-2)
 
 
+@pytest.mark.heavy
 def test_wanted_errors_beyond_the_budget_are_an_answer() -> None:
     text = said(asking({**MEAN, "error": "0.05 min"}), sdp.ImpossibleError)
     assert text.startswith("the wanted errors cannot be had for this budget: they cost eps = ")
@@ -253,6 +256,7 @@ ODD += [[["a"]], [[]], {}, {"a": 1}, {"a": ["x"]}, {"a": "f.txt"}, "a\x00b", 10*
 ODD += ["\ud800", {"\ud800": ["a", "b"]}, "1/0", "/dev/zero", "."]
 
 
+@pytest.mark.heavy
 def test_odd_values_give_one_sentence() -> None:
     rng = random.Random(3)
     keys = sorted(ASKING | {"task", "weight", "opt_in"})
@@ -276,6 +280,7 @@ def small() -> sdp.CalibratedProgramme:
     return sdp.calibrate_programme(asking(MEAN))  # one round: a check of it is quick
 
 
+@pytest.mark.heavy
 def test_the_example_is_checkable_as_it_stands(tmp_path: Path) -> None:
     path = EXAMPLES / "programme.yaml"
     assert jsonschema.Draft202012Validator(SCHEMA).is_valid(yaml.load(path.read_text(), Loader=yaml.BaseLoader))
@@ -327,6 +332,7 @@ def test_hash_functions_follow_from_the_programme() -> None:
     assert digests[0] == digests[1] != digests[2]
 
 
+@pytest.mark.heavy
 def test_an_interrupted_writing_is_seen_and_completed(small: sdp.CalibratedProgramme, tmp_path: Path) -> None:
     small.save_plans(tmp_path)
     (tmp_path / locking.LOCK_NAME).unlink()

@@ -178,6 +178,7 @@ def test_a_stated_eps_is_accepted_exactly_if_it_is_proved(mechanism: str) -> Non
         sdp.Plan.from_dict(data)
 
 
+@pytest.mark.heavy
 def test_a_stated_eps_of_several_reports_is_accepted_exactly_if_it_is_proved() -> None:
     plan = plan_with(users=1000, reports_per_user=2)
     usual, data = plan.guarantee.epsilon, plan.to_dict()

@@ -131,6 +131,7 @@ def test_thousands_of_batches_can_be_merged(suffix: str, number: int, tmp_path: 
         sdp.Collector.load(tmp_path / "state.json", PLAN).ingest(batches[-1])
 
 
+@pytest.mark.heavy
 def test_more_than_a_header_can_name_are_refused(tmp_path: Path) -> None:
     names = tuple(f"{i:032x}" for i in range(MOST_MADE_FROM - 1))
     most = stored(replace_header(fresh(), made_from=names), tmp_path / "most.batch")

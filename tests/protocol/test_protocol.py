@@ -64,6 +64,7 @@ def test_a_plan_is_read_as_it_was_written(query: Any, tmp_path: Path) -> None:
     assert plan.guarantee.n == 4000 and "4,000" in plan.statement()
 
 
+@pytest.mark.heavy
 def test_any_change_of_a_plan_changes_its_digest() -> None:
     plans = [
         plan_with(),
@@ -154,6 +155,7 @@ def test_messages_hold_the_law_of_the_mechanism_and_nothing_else() -> None:
     assert np.sum((counts - expected) ** 2 / expected) < 18  # 2 degrees of freedom
 
 
+@pytest.mark.heavy
 def test_rows_are_drawn_by_the_client_and_filled_up() -> None:
     plan = plan_with("grr:eps0=20", reports_per_user=2)
     client, codec = sdp.Client(plan), plan.query.randomizer.codec

@@ -215,6 +215,7 @@ def collected(users: int, *, minimum: int, rng: np.random.Generator | None = Non
     return collector
 
 
+@pytest.mark.heavy
 def test_an_answer_states_what_was_counted() -> None:
     collector = collected(50, minimum=50)
     answer = collector.estimate()
@@ -248,6 +249,7 @@ def test_what_does_not_hold_is_not_claimed() -> None:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_the_command(tmp_path: Path) -> None:
     plan = plan_of(name="Fruit")
     path = tmp_path / "plan.json"

@@ -38,6 +38,7 @@ def test_from_a_plan_file_to_the_answer(spec: str, tmp_path: Path) -> None:
     assert found.stderr[0] == pytest.approx(30.0 * np.sqrt(query.randomizer.variance(400)), rel=0.1)
 
 
+@pytest.mark.heavy
 def test_several_columns_by_one_coordinate_each(tmp_path: Path) -> None:
     query = sdp.queries.Mean(column=("wait", "ride"), low=0, high=60, unit="min", mechanism="window-vector:eps0=4")
     assert query.randomizer.spec == "window-vector:eps0=4,dim=2,d=3,cells=32"
@@ -57,6 +58,7 @@ def test_several_columns_by_one_coordinate_each(tmp_path: Path) -> None:
         sdp.queries.Mean(column=("a", "b"), low=0, high=1, mechanism="window:eps0=1")
 
 
+@pytest.mark.heavy
 def test_what_is_recommended_can_be_run() -> None:
     found = sdp.recommend("mean", n=10_000, epsilon=0.5, delta=1e-8, low=0, high=60, messages=1)
     plan = found.plan(column="wait")

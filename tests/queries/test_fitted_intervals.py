@@ -75,6 +75,7 @@ def asked(answer: Any, shares: np.ndarray) -> list[tuple[Estimate, np.ndarray]]:
     return [(points, np.cumsum(shares)[:-1]), *ranges, *bins]
 
 
+@pytest.mark.heavy_cases("6-unequal-True0-150-0.87-1.0")
 @often
 @pytest.mark.parametrize(
     ("eps0", "data", "fitted"),
@@ -152,6 +153,7 @@ def test_ranges_of_a_population() -> None:
     assert share.min() >= 0.93 and share.max() <= 0.97, share.round(3)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("fitted", [pytest.param(False, marks=pytest.mark.slow), True], ids=["plain", "fitted"])
 def test_with_few_users_intervals_are_wide_enough(fitted: bool) -> None:
     """Counts of few users are whole numbers: coverage above the nominal one."""
@@ -216,6 +218,7 @@ def marginal_answers(query: Marginals, held: np.ndarray, repeats: int) -> Iterat
         yield query.answer(Tally(tally, m.spec, int(held.sum()), False))
 
 
+@pytest.mark.heavy
 @often
 @pytest.mark.parametrize(
     ("eps0", "n", "data"),
@@ -316,6 +319,7 @@ SPREADS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 WIDER = {"two peaks": [1], "uniform": [1, 4]}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("repeats", "low", "high"), [(50, 0.84, 1.0), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
 )
@@ -344,6 +348,7 @@ def test_quantiles(eps0: float, bins: int, spread: str, repeats: int, low: float
     assert low <= share.min() and np.delete(share, WIDER.get(spread, [])).max() <= high, share.round(3)
 
 
+@pytest.mark.heavy
 def test_quantiles_of_anything_inside_the_bins() -> None:
     """Users at one end of their bins: the ends of bins hold their quantile, evenly spread ones need not."""
     held = np.full(8, 12_500)

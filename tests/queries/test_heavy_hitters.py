@@ -50,6 +50,7 @@ def test_shares_are_unbiased_over_the_functions_with_the_right_errors(
     calibrated(found, np.array(truth))
 
 
+@pytest.mark.heavy
 def test_a_search_finds_what_is_common_and_nothing_else() -> None:
     rng, values, runs = np.random.default_rng(2), strings(12_000), 40
     truth = {text: SHARES[text] for text in SHARES}

@@ -30,6 +30,7 @@ def held(n: int = 3000) -> list[dict[str, float]]:
     return out
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("200")
 @repeats
 def test_shares_are_unbiased_and_means_are_covered(repeats: int) -> None:

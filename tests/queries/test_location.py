@@ -28,6 +28,7 @@ def places(n: int = 2000) -> list[Any]:
     return [rng.normal(1.0, 2.0, size=n), rng.normal(3.0, 1.5, size=n)]
 
 
+@pytest.mark.heavy
 @repeats
 def test_unbiased_with_the_right_errors(repeats: int) -> None:
     query, values = town(), places()
@@ -65,6 +66,7 @@ def test_each_corner_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert rows[i, j] == pytest.approx(mass, abs=1e-13)
 
 
+@pytest.mark.heavy
 def test_the_guarantee_covers_the_middles_of_the_cells() -> None:
     """Neighbors are as far apart as their cells may make them, and everybody else as the map allows."""
     near: Any = town(near=0.5).randomizer
@@ -91,6 +93,7 @@ def test_every_row_gives_an_input() -> None:
     assert {tuple(map(len, client.report(row))) for row in (None, [1, 2], {"x": 1}, ["a", None])} == {(1,)}
 
 
+@pytest.mark.heavy_cases("{'near'*")
 @pytest.mark.parametrize("changed", [{}, {"near": 1.0, "missing": (0, 1), "unit": "m"}], ids=str)
 def test_the_plan_file(changed: dict[str, Any]) -> None:
     query = round_trip(town(**changed)).query
@@ -125,6 +128,7 @@ def test_the_map() -> None:
     assert answer.consistent().value.min() >= 0
 
 
+@pytest.mark.heavy
 def test_a_client_loads_no_scipy(tmp_path: Any) -> None:
     sdp.Plan(query=town(), users=1000, delta=1e-6).save(tmp_path / "plan.json")
     code = (

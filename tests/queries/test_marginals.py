@@ -30,6 +30,7 @@ def rows(n: int = 1500) -> list[Any]:
     return [sex.tolist(), age, smokes]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("optimized-unary*")
 @pytest.mark.slow_cases("optimized-unary:eps0=1-200")
 @repeats
@@ -143,6 +144,7 @@ def test_what_is_refused() -> None:
             answer.marginal(*columns)
 
 
+@pytest.mark.heavy
 def test_the_figure() -> None:
     answer: Any = answers(people(), rows(), 1, seed=0)[0]
     shown = [axes for axes in answer.plot().axes if axes.get_visible()]

@@ -21,6 +21,7 @@ def ranges(**more: object) -> q.RangeQuery:
     return q.RangeQuery(**{**given, **more})  # type: ignore[arg-type]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("more0", "more1")
 @pytest.mark.parametrize(
     "more", [{}, {"branching": 4, "mechanism": "unary:eps0=3", "weights": "ranges"}, {"branching": 17}]

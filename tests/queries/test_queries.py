@@ -57,6 +57,7 @@ def test_calibrated_often(query: Query) -> None:
     judge(query, column_of(query), repeat=2000, seed=2)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("True-*", "False-parallel:*")
 @pytest.mark.parametrize("query", RANGES, ids=lambda q: q.randomizer.spec)
 @pytest.mark.parametrize("fitted", [False, True])
@@ -91,6 +92,7 @@ def test_missing_numbers_count_as_declared() -> None:
 # -- ranges -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_errors_of_ranges_are_large_enough_where_noise_is_low() -> None:
     """Then most of the error is which users are on which level; levels share the same users among them."""
     data, rng = np.random.default_rng(5).random(3000) * 64.0, np.random.default_rng(6)
@@ -151,6 +153,7 @@ def test_quantiles_are_covered(share: float) -> None:
     assert hits >= 54
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("True")
 @pytest.mark.parametrize("fitted", [False, True])
 def test_a_quantile_in_the_tail_is_covered_however_many_bins_lie_beyond_it(fitted: bool) -> None:

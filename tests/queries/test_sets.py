@@ -31,6 +31,7 @@ def lists(n: int = 600) -> list[Any]:
     return out
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("sampling-rappor*", "wheel*")
 @pytest.mark.slow_cases("sampling-rappor:eps0=2-200", "wheel:eps0=2-200")
 @repeats
@@ -43,6 +44,7 @@ def test_unbiased_with_the_right_errors(mechanism: str, repeats: int) -> None:
     calibrated(answers(query, [values], repeats, seed=1), truth)
 
 
+@pytest.mark.heavy
 @repeats
 def test_pairs_of_items(repeats: int) -> None:
     query, values = basket(together=2, labels=ITEMS[:4], mechanism="privset:eps0=3"), lists()

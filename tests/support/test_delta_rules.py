@@ -62,6 +62,7 @@ def test_a_rule_out_of_range_names_its_n(delta: str, n: int) -> None:
         delta_at(delta, n)
 
 
+@pytest.mark.heavy
 def test_there_is_one_reader() -> None:
     """Nothing else in the package takes a text apart at its slash, or divides a share of delta by n."""
     root = Path(sdp.__file__).parent
@@ -151,6 +152,7 @@ def test_an_account_without_rounds_has_no_n() -> None:
     assert sdp.Accountant().epsilon(delta=1e-6) == 0.0
 
 
+@pytest.mark.heavy
 def test_check_takes_the_largest_number_of_users() -> None:
     def programme(delta: object) -> dict[str, Any]:
         rounds = [{"mechanism": GRR, "users": 1000}, {"mechanism": GRR, "users": N, "dropouts": 0.1}]

@@ -16,6 +16,7 @@ from reference.sample_files import KINDS, command
 MOST_SECONDS = 5.0
 
 
+@pytest.mark.heavy_cases("seeds0-queries")
 @pytest.mark.slow_cases("seeds0-array", "seeds0-certificate", "seeds0-programme")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
@@ -45,6 +46,7 @@ def test_a_damaged_file_is_read_or_refused_in_one_sentence(kind: str, seeds: ran
     assert outcomes["refused"] > len(seeds) / 4 and outcomes["read"] > 0, outcomes
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("answers", "array", "certificate", "ledger", "matrix", "programme", "queries")
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_on_the_command_line(kind: str, tmp_path: Path) -> None:

@@ -233,6 +233,7 @@ def test_a_guess_is_made_once_and_loads_nothing() -> None:
     assert done.stderr.splitlines()[-1].lower().count("did you mean") == 1
 
 
+@pytest.mark.heavy
 def test_dir_shows_public_names_only() -> None:
     shown = dir(sdp)
     assert shown == sorted(shown) and {x for x in shown if not x.startswith("__")} == {

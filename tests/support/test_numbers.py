@@ -217,6 +217,7 @@ def test_an_impossible_target_is_not_shown_larger_than_it_is() -> None:
     assert float(said[1]) <= 1.23456789e-9 < float(said[3]) and float(said[2]) <= 1.23456789e-9
 
 
+@pytest.mark.heavy
 def test_compose() -> None:
     text, found = both(
         *("compose", "--round", "grr:eps0=1,d=5,n=12345,count=3", "--delta", repr(DELTA), "--epsilon", "0.123456789"),
@@ -229,6 +230,7 @@ def test_compose() -> None:
     assert budget is not None and float(budget[1]) <= found["target_epsilon"]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("0.0123456789")
 @pytest.mark.parametrize("target", ["0.5", "0.0123456789"])
 def test_check(target: str, tmp_path: Path) -> None:

@@ -139,6 +139,7 @@ def test_text_is_strict(kind: str, tmp_path: Path) -> None:
         assert "UTF-8" in said(read, tmp_path / name)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("ledger", "matrix", "programme")
 @pytest.mark.parametrize("kind", ["ledger", "matrix", "certificate", "programme"])
 def test_devices_and_pipes_on_the_command_line(kind: str, tmp_path: Path) -> None:
@@ -251,6 +252,7 @@ def test_unknown_and_missing_keys_are_refused_in_every_file(tmp_path: Path) -> N
     assert "none named 'count'" in said(mapping, "round 0", {}, needed=("count",))
 
 
+@pytest.mark.heavy
 def test_yaml_does_not_grow() -> None:
     bomb = "a: &a [x,x]\n" + "".join(f"b{i}: &b{i} [*{'a' if not i else f'b{i - 1}'}, 1]\n" for i in range(60))
     assert "aliases" in said(parse_yaml, bomb, PROGRAMME, "'x'")

@@ -60,6 +60,7 @@ def test_a_plan_its_batch_and_the_state_of_its_collector(tmp_path: Path) -> None
     assert "optimized-unary" in json.dumps(written.to_dict()) and written.digest != plan.digest
 
 
+@pytest.mark.heavy
 def test_a_ledger(tmp_path: Path) -> None:
     account = sdp.Accountant.load(OLD / "ledger-2.json")
     assert account.rounds == 4 and account.neighbors == "replace-one"
@@ -108,6 +109,7 @@ def results() -> dict[str, Callable[[], Any]]:
     }
 
 
+@pytest.mark.heavy_cases("ComposedGuarantee")
 @pytest.mark.parametrize("name", list(results()))
 def test_an_old_attribute_names_the_new_one(name: str) -> None:
     found = results()[name]()
@@ -164,6 +166,7 @@ def written() -> list[Path]:
     return [*ROOT.glob("*.md"), *(p for p in found if p.name not in own and not apart & {*p.parts})]
 
 
+@pytest.mark.heavy
 def test_prose_and_names_are_american() -> None:
     found = [
         f"{path.relative_to(ROOT)}: {word[0]}"

@@ -69,6 +69,7 @@ def matrix(tmp_path: Path) -> str:
     return f"finite:{path}"
 
 
+@pytest.mark.heavy_cases("users 1e-6")
 @pytest.mark.parametrize(
     "command",
     [
