@@ -52,7 +52,7 @@ test: $(STAMP)
 	$(BIN)/python $(PYTEST) -m "$(QUICK)" $(OWN:%=--ignore=%)
 	$(BIN)/python -O -m pytest -q -m "$(QUICK)" $(REFUSALS)
 
-# What takes a second or so each: not needed after every edit, but before a merge.
+# What takes a fifth of a second or more each: not needed after every edit, but before a merge.
 test-heavy: $(STAMP)
 	$(BIN)/python $(PYTEST) -m "$(MERGE) and heavy" tests
 

@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "shuffler: runs the service and its databases; run by make test-shuffler")
     config.addinivalue_line("markers", "slow: more examples of the same properties; leave out with -m 'not slow'")
     config.addinivalue_line("markers", "slow_cases(*ids): cases of a test that are slow; * stands for anything")
-    config.addinivalue_line("markers", "heavy: takes a second or so; run by make test-heavy")
+    config.addinivalue_line("markers", "heavy: takes a fifth of a second or more; run by make test-heavy")
     config.addinivalue_line("markers", "heavy_cases(*ids): cases of a test that are heavy; * stands for anything")
     config.addinivalue_line("markers", "one_setting: of every mechanism all cases but the first quick one are slow")
 

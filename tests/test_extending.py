@@ -169,6 +169,7 @@ def test_amplify_profile_and_batches(m: Any) -> None:
     assert sdp.batch_table(m, n=[500, 1000], delta=1e-6).epsilons[0] > g.epsilon
 
 
+@pytest.mark.heavy
 def test_its_types_are_derived_from_its_finite_law(m: Any) -> None:
     """The same law as a matrix has the same answer; nobody has to say that types are listed."""
     asked = type(m)(eps0=1.0, d=2)
@@ -200,6 +201,7 @@ def test_compare_and_sweep(m: Any) -> None:
     assert sdp.sweep("survey:Reluctant:d=8", eps0=[2.0], bounds=["blanket"], **ASK).mechanism == "reluctant:d=8"
 
 
+@pytest.mark.heavy
 def test_calibrate_and_users_needed(m: Any) -> None:
     found: Any = sdp.calibrate("reluctant", epsilon=0.3, d=8, skip=0.2, **ASK)
     assert found.skip == 0.2 and 0.2999 < sdp.amplify(found, **ASK).epsilon <= 0.3
@@ -218,6 +220,7 @@ def test_parallel(m: Any) -> None:
     assert len({query.eps0 for _, query in same.queries}) == 1
 
 
+@pytest.mark.heavy
 def test_mixed_budgets(m: Any) -> None:
     g = sdp.amplify_mixed([(m, 500), ("reluctant:eps0=1,d=8", 500)], delta=1e-6)
     alone = sdp.amplify(m, n=500, delta=1e-6).epsilon
@@ -274,6 +277,7 @@ def test_an_estimate_of_reports_that_it_never_sends_is_refused(m: Any) -> None:
 # -- the command line -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_commands(folder: Path) -> None:
     ask = ("--n", "1000", "--delta", "1e-6")
     for args in (
@@ -291,6 +295,7 @@ def test_commands(folder: Path) -> None:
     assert json.loads(result.stdout)["reluctant:eps0,d[,skip]"].startswith("Randomized response on d options")
 
 
+@pytest.mark.heavy
 def test_the_command_finds_the_current_directory(folder: Path) -> None:
     """The script that is installed has not the current directory on its path, and -P takes it off."""
     code = "from shuffledp.cli import main; main()"
@@ -453,6 +458,7 @@ def test_what_is_not_a_mechanism_is_refused(make: Callable[[], Any], words: str)
 # -- bounds -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_a_bound_in_every_part(folder: Path) -> None:
     exec(compile(BOUND, "extending.md, bound", "exec"), {})
     exec(compile(BOUND, "extending.md, bound", "exec"), {})  # a cell may be run twice

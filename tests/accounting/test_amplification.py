@@ -85,6 +85,7 @@ def test_one_user_has_the_local_guarantee() -> None:
     assert low.lower == pytest.approx(low.epsilon, rel=1e-3)  # at n = 1 randomized response attains it
 
 
+@pytest.mark.heavy
 def test_extremes() -> None:
     assert 0 < sdp.amplify("general:eps0=1", n=10**15, delta=1e-17).epsilon < 1e-6
     assert 0 < sdp.amplify(COIN, n=10**15, delta=1e-300).epsilon < 1e-5

@@ -58,7 +58,7 @@ def test_certified_eps_is_proved_and_close(kind: str, n: int, tmp_path: Path) ->
     assert json.loads(path.read_text()) == g.certificate.to_dict()
 
 
-@pytest.mark.heavy_cases("binomial:flips=4,stretch=1.169,shape=0.3294,noise=0.283,inputs=5", "hybrid:eps0=4")
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "spec",
     [
@@ -203,6 +203,7 @@ def test_a_foolish_method_proves_nothing_false(method: dict[str, Any], tmp_path:
 NO_PROOF = [k for k, b in BOUNDS.items() if isinstance(b, Numerical) and (b.side == "lower" or not b.sound)]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("constant-dataset-lower", "variation-ratio-published")
 @pytest.mark.parametrize("bound", NO_PROOF)
 def test_a_certificate_forged_with_a_bound_that_is_none(bound: str) -> None:

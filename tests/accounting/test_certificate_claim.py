@@ -77,6 +77,7 @@ def test_the_hash_tells_laws_apart_and_forgets_the_order_of_rounds() -> None:
     assert law_hash(((0.0, 1.0),), ()) == law_hash(((-0.0, 1.0),), ())
 
 
+@pytest.mark.heavy
 def test_metric_neighbors_are_part_of_the_claim() -> None:
     c = certified("metric-general:d01=0.5,dmax=2")
     assert c.neighbors == "replace-one at distance at most 0.5"
@@ -93,6 +94,7 @@ def test_a_label_may_not_borrow_the_name_of_another_file() -> None:
     assert "another matrix" in refused(run("certify", "--verify", path), 3)
 
 
+@pytest.mark.heavy
 def test_a_file_that_changed_is_noticed() -> None:
     path = written({})
     assert "'weak.csv' holds this matrix." in sdp.verify(path).notes[0]
@@ -101,6 +103,7 @@ def test_a_file_that_changed_is_noticed() -> None:
         sdp.verify(path)
 
 
+@pytest.mark.heavy
 def test_a_file_in_another_notation_is_the_same_matrix() -> None:
     path = written({})
     Path("weak.csv").write_text("# the same\n5.5e-1 0.4500\n4500e-4 .55\n")
@@ -109,6 +112,7 @@ def test_a_file_in_another_notation_is_the_same_matrix() -> None:
     assert "'weak.npy' holds this matrix" in sdp.verify(written({"mechanism": "finite:weak.npy"})).notes[0]
 
 
+@pytest.mark.heavy
 def test_a_label_that_cannot_be_compared_is_said_not_to_have_been() -> None:
     path = written({"mechanism": "finite:elsewhere.csv"})
     found = run("certify", "--verify", path)
@@ -189,6 +193,7 @@ def test_altered_terms_are_refused(key: str, value: Any) -> None:
         sdp.verify(written({key: value}))
 
 
+@pytest.mark.heavy
 def test_the_hash_in_upper_case_is_not_the_hash() -> None:
     with pytest.raises(sdp.VerificationError, match="law_sha256 must be"):
         sdp.verify(written({"law_sha256": certified().law_sha256.upper()}))

@@ -86,6 +86,7 @@ def test_every_bound_knows_who_takes_part(bound: str) -> None:
         assert delta == 0.0 if bound == "local" else delta == pytest.approx(1e-4, rel=2e-2)
 
 
+@pytest.mark.heavy
 def test_nothing_changes_without_terms() -> None:
     for m in (*SINGLE, "laplace:eps0=1", "pure-dump:d=4,total_messages=900"):
         plain = sdp.amplify(m, n=300, delta=1e-5)
@@ -208,6 +209,7 @@ def test_participation_against_brute_force(m: sdp.FiniteRandomizer, pi: float) -
         assert upper <= float(sdp.profile(m, n=n, epsilon=eps, participation=pi, bound="variation-ratio")) * (1 + 1e-4)
 
 
+@pytest.mark.heavy
 def test_participation_is_the_mean_over_batches_and_not_the_mean_batch() -> None:
     m = sdp.GRR(eps0=2.0, d=5)
     n, pi = 40, 0.5
@@ -231,6 +233,7 @@ def test_exactly_analyzed_randomized_response_keeps_most_of_its_gain() -> None:
     assert near == pytest.approx(float(sdp.profile(m, n=1000, epsilon=0.3)), rel=0.5)
 
 
+@pytest.mark.heavy
 def test_large_matrices_take_part_by_chance_too() -> None:
     """The search over pairs (no list of rounds) against one round per pair."""
     rng = np.random.default_rng(3)
@@ -509,6 +512,7 @@ def test_too_many_messages() -> None:
 # -- batches that were reached --------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_batch_table() -> None:
     table = sdp.batch_table("grr:eps0=2,d=16", delta=1e-6, minimum=30, maximum=3000)
     assert table.sizes == (30, 50, 100, 200, 500, 1000, 2000, 3000)

@@ -145,6 +145,7 @@ def test_one_randomizer_for_all_not_one_per_user(spec: str) -> None:
     assert "1 user, running the same " in str(sdp.amplify(spec, n=1, delta=1e-6))
 
 
+@pytest.mark.heavy
 def test_mixed_users_run_the_mechanism_of_their_class() -> None:
     found = sdp.amplify_mixed([("grr:eps0=1,d=4", 100), ("grr:eps0=2,d=4", 100)], delta=1e-6)
     assert "all users of a class run its mechanism" in found.trust and "the same mechanism" not in found.trust

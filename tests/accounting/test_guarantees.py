@@ -21,6 +21,7 @@ GRR = "grr:eps0=2,d=16"
 SIZES = np.unique(np.geomspace(100, 1e9, 30).astype(int))
 
 
+@pytest.mark.heavy
 def test_shapes_follow_numpy() -> None:
     for n, delta, shape in (
         ([100, 200, 300], 1e-6, (3,)),
@@ -179,6 +180,7 @@ def test_profiles_of_many_n() -> None:
         sdp.profile(GRR, n=[], epsilon=0.1)
 
 
+@pytest.mark.heavy
 def test_never_below_the_truth_by_brute_force() -> None:
     """All datasets of up to five users, enumerated in fractions."""
     m = sdp.GRR(eps0=1.5, d=3)
@@ -202,6 +204,7 @@ def test_monotone_in_n_and_delta(eps0: float, d: int) -> None:
         assert np.all(eps <= eps0)
 
 
+@pytest.mark.heavy
 def test_sweeps_of_many_points_are_comparisons() -> None:
     names = ["blanket", "general", "swap", "clone-closed", "constant-dataset-lower"]
     eps0 = np.linspace(0.3, 4.0, 40).tolist()

@@ -76,6 +76,7 @@ def test_amplify_builds_each_family_once(built: Counter[str], mechanism: object)
     assert built == ONCE
 
 
+@pytest.mark.heavy
 def test_a_spec_is_parsed_and_analyzed_once(built: Counter[str]) -> None:
     first, second = (sdp.amplify(SPEC, n=n, delta=1e-8) for n in (10**4, 10**5))
     assert str(first) and str(second) and built == ONCE

@@ -61,6 +61,7 @@ def sound(classes: list[tuple[Any, int]], **terms: float) -> sdp.MixedGuarantee:
 # -- brute force ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases(
     "grr:*",
     "unary:*",
@@ -99,6 +100,7 @@ def test_random_matrices_are_never_below_the_truth(seed: int) -> None:
     sound([(found[0], 2), (found[1], 2)])
 
 
+@pytest.mark.heavy
 def test_participation_and_missing_users_against_the_truth() -> None:
     low, high = sdp.GRR(eps0=1.0, d=3), sdp.GRR(eps0=2.5, d=3)
     sound([(low, 2), (high, 2)], participation=0.5)
@@ -165,6 +167,7 @@ def test_equal_budgets_are_one_class(spec: str, n: int) -> None:
         assert g.epsilon >= (whole.lower or 0.0)
 
 
+@pytest.mark.heavy
 def test_equal_matrices_are_one_class() -> None:
     rng = np.random.default_rng(1)
     for shape in ((3, 4), (12, 9)):
@@ -267,6 +270,7 @@ def test_blanket_ratio_is_that_of_the_matrices(other: Any, victim: Any) -> None:
     assert got <= ratio * (1 + 1e-13) and got == pytest.approx(ratio, rel=1e-9)
 
 
+@pytest.mark.heavy
 def test_blanket_ratio_of_laplace_noise() -> None:
     a, b = sdp.Laplace(eps0=1.0), sdp.Laplace(eps0=2.5)
     y = np.arange(-3000, 4025)
@@ -283,6 +287,7 @@ def test_blanket_ratio_of_laplace_noise() -> None:
     assert g.classes[1].epsilon < 0.9 * alone[1]
 
 
+@pytest.mark.heavy
 def test_other_shapes_help_unary_victims() -> None:
     """The smaller budget has more ones: over the larger one's blanket alone it would hide worse."""
     g = sdp.amplify_mixed([("unary:eps0=1,d=4", 300), ("unary:eps0=2,d=4", 700)], delta=1e-6)
@@ -294,6 +299,7 @@ def test_other_shapes_help_unary_victims() -> None:
     )
 
 
+@pytest.mark.heavy
 def test_a_unary_victim_beside_a_matrix_is_not_symmetric_any_more() -> None:
     """The matrix prefers one bit, so the pairs of the unary victim differ and all of them count."""
     m = sdp.Unary(eps0=2.0, d=3)
@@ -312,6 +318,7 @@ def test_huge_budgets_do_not_overflow_into_too_much_cover() -> None:
     assert sdp.Unary(eps0=1.0, d=300).law.blanket_ratio(sdp.Unary(eps0=400.0, d=300)) < math.inf
 
 
+@pytest.mark.heavy
 def test_a_matrix_without_a_blanket_has_the_local_guarantee() -> None:
     open_ = sdp.FiniteRandomizer([[1.0, 0.0], [0.0, 1.0]])
     g = sdp.amplify_mixed([(open_, 10), (sdp.GRR(eps0=1.0, d=2), 10)], delta=0.01)
@@ -324,6 +331,7 @@ def test_a_matrix_without_a_blanket_has_the_local_guarantee() -> None:
 # -- words and bad input ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_the_guarantee_reads_well() -> None:
     g = sdp.amplify_mixed([("grr:eps0=1,d=4", 100), ("grr:eps0=3,d=4", 50)], delta=1e-6, colluding=0.1)
     text = str(g)

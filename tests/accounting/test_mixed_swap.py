@@ -29,6 +29,7 @@ def test_whole_laws_hide_better_than_blankets(family: str, gain: float, monkeypa
     assert both.classes[0].epsilon > sdp.amplify(classes[0][0], n=10**4, delta=1e-6).lower  # type: ignore[operator]
 
 
+@pytest.mark.heavy
 def test_missing_users_are_left_to_the_blanket() -> None:
     classes = [("grr:eps0=1,d=2", 500), ("grr:eps0=2,d=2", 500)]
     assert sdp.amplify_mixed(classes, delta=1e-6).bound == "swap"

@@ -120,6 +120,7 @@ def test_a_matrix_with_holes_has_no_finite_mu_but_one_with_a_slack() -> None:
     assert 0.0 < coin.mu_with(slack=1e-3) < coin.mu
 
 
+@pytest.mark.heavy
 def test_two_rounds_against_all_outcomes() -> None:
     rows = random_rows(random.Random(7))
     pairs = [(oracle.product(p, p), oracle.product(q, q)) for p, q in oracle.laws(rows, 2)]

@@ -87,6 +87,7 @@ def test_every_answer_is_that_of_amplify(study: Study) -> None:
     assert {row.bound for row in study if row.epsilon is None} == {"clone-closed"}
 
 
+@pytest.mark.heavy
 def test_all_points_may_be_asked_together(study: Study, computed: list[Any]) -> None:
     seen: list[tuple[int, int]] = []
     fast = sdp.sweep(["grr", "subset"], bounds=NAMES, **GRID, batched=True, progress=lambda *at: seen.append(at))
@@ -121,6 +122,7 @@ def test_what_varies_decides_the_kind_of_answer() -> None:
     assert found.axes == {"mechanism": ("mine",), "n": (10, 20), "delta": (1e-6,), "bound": ("local",)}
 
 
+@pytest.mark.heavy
 def test_specs_objects_and_functions_name_the_same_mechanisms() -> None:
     terms: dict[str, Any] = {"eps0": [0.5, 4.0], "d": [16, 64], "n": 1000, "delta": 1e-6, "bounds": ["auto"]}
     made = sdp.sweep(
@@ -445,6 +447,7 @@ def script(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         process.communicate()
 
 
+@pytest.mark.heavy
 def test_a_killed_study_goes_on(tmp_path: Path, script: Any, computed: list[Any]) -> None:
     file, fresh = tmp_path / "answers.jsonl", sdp.sweep(SPECS, **CHEAP)
     computed.clear()

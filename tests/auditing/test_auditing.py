@@ -23,6 +23,7 @@ ENUMERABLE = [c for c in all_cases() if isinstance(c.mechanism, Randomizer) and 
 # -- the confidence bounds ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("trials", [1, 2, 10, 200, 5000, 10**5, 5 * 10**6])
 @pytest.mark.parametrize("alpha", [0.25, slow(0.01), 1e-5, slow(1e-12), 1e-18])
 def test_clopper_pearson_is_exact_and_on_the_safe_side(trials: int, alpha: float) -> None:
@@ -170,6 +171,7 @@ def test_the_law_finds_what_eps0_does_not() -> None:
     assert "where the claimed law expects" in str(found) and "VIOLATION: the reports" in str(found)
 
 
+@pytest.mark.heavy
 def test_a_little_too_much_is_found() -> None:
     found = sdp.audit(response(2, 1.3), claimed="grr:eps0=1,d=2", samples=20_000)
     assert found.breaks_eps0 and found.refutes_law and 1.0 < found.lower < 1.3

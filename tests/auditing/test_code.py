@@ -264,6 +264,7 @@ def test_hostile_code_in_a_real_process(here: Path, name: str) -> None:
     assert len(said) == 1 and said[0].startswith("shuffledp: ") and said[0].endswith(".")
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases(
     "audited_code:*",
     "-module:function",
@@ -324,6 +325,7 @@ def test_an_answer_ends_what_the_code_started(here: Path) -> None:
     assert gone(*pids(here))
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("2-130", "9--9")
 @pytest.mark.parametrize(
     ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)]

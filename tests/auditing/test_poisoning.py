@@ -41,6 +41,7 @@ def test_no_mechanism_moves_further_than_its_worst(case: Case) -> None:
         assert abs(found.gain) <= found.worst * (1 + 1e-9) and not math.isnan(found.gain)
 
 
+@pytest.mark.heavy
 def test_bits_that_do_not_add_up_are_noticed_and_honest_ones_are_not() -> None:
     m = sdp.mechanism("optimized-unary:eps0=1,d=8")
     values, rng = np.arange(4000) % 8, np.random.default_rng(3)

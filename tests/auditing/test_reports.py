@@ -122,6 +122,7 @@ def test_overfitting_does_not_hide_a_leak() -> None:
 # -- claims ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_a_claimed_matrix() -> None:
     found = sdp.audit(step(0.4), claimed=WHEEL, samples=4000)
     assert not found.violated and found.claimed == math.inf and found.law is not None and found.law > 0.01
@@ -201,6 +202,7 @@ def test_a_metric_claim_is_that_of_its_farthest_pair() -> None:
 # -- the result --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_the_result() -> None:
     seen: list[tuple[int, int]] = []
     found = sdp.audit(
@@ -220,6 +222,7 @@ def test_the_result() -> None:
     assert quiet.lower == 0.0 and "No event was found" in str(quiet) and quiet.to_dict()["pair"] == ["a", [1, 2]]
 
 
+@pytest.mark.heavy
 def test_a_library_mechanism_draws_from_the_secure_source() -> None:
     first, second = (sdp.audit("laplace:eps0=1", samples=4000) for _ in range(2))
     assert (first.hits, first.event, first.law) != (second.hits, second.event, second.law)

@@ -225,6 +225,7 @@ def violations(count: int, seed: int) -> list[Any]:
     return found
 
 
+@pytest.mark.heavy
 def test_closed_forms_are_never_below_the_exact_eps() -> None:
     assert violations(60, 1) == []
 

@@ -192,6 +192,7 @@ def test_searches_for_the_smallest_delta_begin_somewhere() -> None:
 # -- the ways to ask ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_name_spec_mechanism_and_function_agree() -> None:
     ask = {"n": 10_000, "epsilon": 0.2, "delta": 1e-6}
     by_name = sdp.calibrate("grr", d=8, **ask)  # type: ignore[arg-type]
@@ -220,6 +221,7 @@ def test_a_common_budget_of_parallel_queries() -> None:
     lands(m, n=10_000, epsilon=0.2, delta=1e-6)
 
 
+@pytest.mark.heavy
 def test_parallel_queries_share_one_budget(tmp_path: Path) -> None:
     ask: dict[str, Any] = {"n": 10_000, "epsilon": 0.2, "delta": 1e-6}
     fixed = sdp.FiniteRandomizer([[0.6, 0.4], [0.4, 0.6]])
@@ -240,6 +242,7 @@ def test_parallel_queries_share_one_budget(tmp_path: Path) -> None:
     said(sdp.ParameterError, "pass a function", lambda: sdp.calibrate(alone, **ask))
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("planar-laplace")
 @pytest.mark.parametrize("name", ["metric-general", "planar-laplace"])
 def test_metric_privacy(name: str) -> None:
@@ -615,6 +618,7 @@ def test_bad_delta_of_users(delta: Any) -> None:
     said(sdp.ParameterError, "^delta must", lambda: sdp.users_needed("general:eps0=1", epsilon=0.1, delta=delta))
 
 
+@pytest.mark.heavy
 def test_every_class_that_cannot_be_mixed_is_named_once() -> None:
     classes = [("general:eps0=1", 5), ("general:eps0=2", 5)]
     words = "got general:eps0=1 and general:eps0=2; give"

@@ -36,6 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # -- calibrate and users ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_calibrate() -> None:
     args = ["calibrate", "grr", "--set", "d=64", "--n", "1e5", "--epsilon", "1", "--delta", "1e-8"]
     found = sdp.calibrate("grr", n=10**5, epsilon=1.0, delta=1e-8, d=64)
@@ -49,12 +50,14 @@ def test_calibrate() -> None:
     assert again.epsilon <= 1.0, "the printed spec itself must meet the target"
 
 
+@pytest.mark.heavy
 def test_calibrate_the_unknown() -> None:
     args = ["--unknown", "flip", "--n", "1e4", "--epsilon", "1", "--delta", "1e-6", "--json"]
     data = json.loads(run("calibrate", "cheu-zhilyaev:d=16,messages=2", *args).stdout)
     assert data["mechanism"].startswith("cheu-zhilyaev:flip=0.0") and 0.99 < data["guarantee"]["epsilon"] <= 1.0
 
 
+@pytest.mark.heavy
 def test_users() -> None:
     result = run("users", "grr:eps0=2,d=64", "--epsilon", "0.1", "--delta", "1e-8")
     n = sdp.users_needed("grr:eps0=2,d=64", epsilon=0.1, delta=1e-8)
@@ -170,6 +173,7 @@ def test_fresh_randomness_may_be_stated() -> None:
     assert run("compose", "--round", f"{ROUND},memoized=false").exit_code == 0
 
 
+@pytest.mark.heavy
 def test_the_budget_is_not_rounded_up() -> None:
     said = run("compose", "--round", ROUND, "--delta", "1e-6", "--target", "0.99999999").stdout
     assert "within the budget eps = 0.99999999." in said
@@ -363,6 +367,7 @@ def test_bad_input_is_one_sentence(args: list[str], here: Path) -> None:
     assert {p.name: p.read_bytes() for p in here.iterdir() if p.is_file()} == before
 
 
+@pytest.mark.heavy
 def test_the_documented_python_runs() -> None:
     page = ROOT / "docs" / "programmes.md"
     found = doctest.testfile(str(page), module_relative=False)

@@ -99,6 +99,7 @@ def test_a_grid_holds_the_numbers_that_were_meant() -> None:
         assert [line.split()[0] for line in shown.splitlines() if "." in line][7] == "1.6"
 
 
+@pytest.mark.heavy
 def test_missing_users_are_echoed_with_their_share() -> None:
     asked = ["amplify", "general:eps0=1", "--n", "1M", "--delta", "1e-8"]
     assert "of whom up to 5 users (0.0005 %) may drop out" in run(*asked, "--dropouts", "5").stdout
@@ -121,6 +122,7 @@ def test_finite_file(tmp_path: Path) -> None:
     assert run("amplify", f"finite:{tmp_path / 'coin.npy'}", "--n", "10", "--delta", "0.1").exit_code == 0
 
 
+@pytest.mark.heavy
 def test_certify_and_verify(tmp_path: Path) -> None:
     out = str(tmp_path / "proof.json")
     made = run("certify", "general:eps0=1", "--n", "1e5", "--delta", "1e-7", "--out", out)

@@ -127,6 +127,7 @@ def test_from_data_to_the_statement(home: Path) -> None:
     assert abs(data["value"][0] - 0.6) < 0.1 and data["low"][0] < data["value"][0] < data["high"][0]
 
 
+@pytest.mark.heavy
 def test_batches_are_counted_once_over_several_runs(home: Path) -> None:
     plan, state = home / "fruit.json", home / "state"
     for name in ("one", "two"):
@@ -150,6 +151,7 @@ def few(home: Path, name: str = "few") -> Path:
     return home / f"{name}.batch"
 
 
+@pytest.mark.heavy
 def test_a_batch_that_is_refused_is_not_saved(home: Path) -> None:
     plan, state, large = home / "fruit.json", home / "state", home / "one.batch"
     assert "every batch must have 3,000 users" in refused("estimate", plan, few(home), "--state", state)
@@ -162,6 +164,7 @@ def test_a_batch_that_is_refused_is_not_saved(home: Path) -> None:
     assert state.read_bytes() == before and json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == N
 
 
+@pytest.mark.heavy
 def test_a_batch_is_dropped_from_the_state(home: Path) -> None:
     plan, state, large = home / "fruit.json", home / "state", home / "one.batch"
     good("privatize", plan, home / "data.parquet", "-o", large)
@@ -210,6 +213,7 @@ def test_of_updates_at_the_same_time_none_is_lost(home: Path, monkeypatch: pytes
     assert json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == 3 * N
 
 
+@pytest.mark.heavy
 def test_shuffle_merges_into_one_batch(home: Path) -> None:
     plan = home / "fruit.json"
     for name in ("one", "two"):
@@ -238,6 +242,7 @@ def test_a_batch_and_what_it_was_made_from_are_not_taken_together(home: Path, su
     assert "counted once" in refused("estimate", plan, a, "--state", state) and state.read_bytes() == before
 
 
+@pytest.mark.heavy
 def test_a_file_of_an_earlier_version_is_read_with_a_note(home: Path) -> None:
     plan, old, new = home / "fruit.json", home / "old.batch", home / "new.batch"
     good("privatize", plan, home / "data.parquet", "-o", old)
@@ -262,6 +267,7 @@ def test_a_shuffle_that_cannot_write_leaves_its_input(home: Path, suffix: str) -
     assert json.loads(good("estimate", plan, out, "--json"))["users"] == N
 
 
+@pytest.mark.heavy
 def test_ranges_and_their_fit(home: Path) -> None:
     plan = home / "wait.json"
     good("privatize", plan, home / "data.parquet", "-o", home / "r.parquet")
@@ -270,6 +276,7 @@ def test_ranges_and_their_fit(home: Path) -> None:
     assert "fit must be left out" in refused("simulate", home / "fruit.json", home / "data.parquet", "--fit")
 
 
+@pytest.mark.heavy
 def test_simulate_stands_beside_the_truth(home: Path) -> None:
     text = good("simulate", home / "fruit.json", home / "data.parquet", "--seed", "1", "--plot", home / "s.png")
     assert "truth" in text and "predicted" in text and "not private" in text and (home / "s.png").exists()
@@ -289,6 +296,7 @@ def test_released_early_only_by_name(home: Path) -> None:
     assert "must hold 3,000 users" in refused("shuffle", home / "fruit.json", home / "s.batch", "-o", home / "t.batch")
 
 
+@pytest.mark.heavy
 def test_bad_input_is_one_sentence(home: Path) -> None:
     plan, data, out = home / "fruit.json", home / "data.parquet", home / "r.parquet"
     (home / "bad.json").write_text("{")
@@ -312,6 +320,7 @@ def _only_fruit(home: Path) -> Path:
     return path
 
 
+@pytest.mark.heavy
 def test_a_copy_of_a_batch_does_not_help_to_reach_the_minimum(home: Path) -> None:
     plan, one = home / "fruit.json", home / "one.parquet"
     half = home / "half.parquet"
@@ -324,6 +333,7 @@ def test_a_copy_of_a_batch_does_not_help_to_reach_the_minimum(home: Path) -> Non
     assert "--early" in refused("shuffle", plan, one, "-o", home / "both.parquet")
 
 
+@pytest.mark.heavy
 def test_nothing_that_is_read_is_overwritten(home: Path) -> None:
     plan, data, out = home / "fruit.json", home / "data.parquet", home / "r.parquet"
     good("privatize", plan, data, "-o", out)
@@ -335,6 +345,7 @@ def test_nothing_that_is_read_is_overwritten(home: Path) -> None:
     assert before == {path: path.read_bytes() for path in before}
 
 
+@pytest.mark.heavy
 def test_new_reports_replace_a_file_only_by_name(home: Path) -> None:
     plan, data, out = home / "fruit.json", home / "data.parquet", home / "r.parquet"
     good("privatize", plan, data, "-o", out)
@@ -346,6 +357,7 @@ def test_new_reports_replace_a_file_only_by_name(home: Path) -> None:
     assert out.read_bytes() != before
 
 
+@pytest.mark.heavy
 def test_a_merged_batch_replaces_a_file_only_by_name(home: Path) -> None:
     """The file may be the only one that holds some reports."""
     plan, a, b, out = home / "fruit.json", home / "a.batch", home / "b.batch", home / "m.parquet"
@@ -376,6 +388,7 @@ def test_reports_are_not_written_under_the_name_of_another_format(name: str, hom
     assert not (home / name).exists() and not list(home.glob("*.parts"))
 
 
+@pytest.mark.heavy
 def test_a_batch_below_the_minimum_is_said_to_be_one(home: Path) -> None:
     plan, small = home / "fruit.json", home / "small.csv"
     small.write_text("fruit\napple\npear\n")
@@ -385,6 +398,7 @@ def test_a_batch_below_the_minimum_is_said_to_be_one(home: Path) -> None:
     assert "note" not in run("privatize", plan, home / "data.parquet", "-o", home / "r.batch").stderr
 
 
+@pytest.mark.heavy
 def test_other_slips_of_the_hand(home: Path) -> None:
     plan, data = home / "fruit.json", home / "data.parquet"
     assert "seed must be a whole number of at least 0" in refused("simulate", plan, data, "--seed", "-1")
@@ -435,6 +449,7 @@ def test_a_wrong_column_is_refused(home: Path, command: str, cell: str, said: st
     assert sorted(json.loads(result.stdout)["values"]["wait"].values()) == [0, 0, 0, 0, 9, 10]
 
 
+@pytest.mark.heavy
 def test_the_operator_is_told_what_the_values_are_like(home: Path) -> None:
     result = run("simulate", home / "fruit.json", home / "data.parquet")
     assert result.exit_code == 0 and "values of 'fruit': 3,000, of which 293 unlisted (9.77 %)" in result.stderr

@@ -58,6 +58,7 @@ def test_chosen_bounds() -> None:
     assert "blanket" in text and "clone" in text and "local" not in text
 
 
+@pytest.mark.heavy
 def test_json_is_what_the_api_says() -> None:
     assert json.loads(good(*POINT, "--json")) == sdp.compare("grr:eps0=2,d=16", n=10_000, delta=1e-6).to_dict()
     many = json.loads(good(*SWEEP, "--json"))

@@ -75,6 +75,7 @@ def test_it_says_what_it_saved_and_why(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["saved"]["mechanism"] == spec
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("location", "mean", "quantile", "range", "sets", "sum-of-bits")
 @pytest.mark.parametrize("task", ["sum-of-bits", "mean", "range", "quantile", "location", "sets", "key-value"])
 def test_plans_of_every_task_run(task: str, tmp_path: Path) -> None:

@@ -227,6 +227,7 @@ def test_count_is_repetition_and_order_leaves_no_trace(spec: str) -> None:
     assert np.array_equal(at_once.renyi([2.0, 5.0]), one_by_one.renyi([2.0, 5.0]))
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("10000-*", "1-grr:eps0=2,d=16", "1-subset:eps0=1,d=8,k=2", "1-variation-ratio:p=5,beta=0.2,q=9")
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("n", [1, slow(30), 10**4, slow(10**9)])
@@ -247,6 +248,7 @@ def test_monotone_and_bracketed(spec: str, n: int) -> None:
         before = eps
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("1e-*", "0.001")
 @pytest.mark.parametrize("delta", [0.5, 1e-3, 1e-9, 1e-15, 1e-40, 1e-140])
 def test_any_delta(delta: float) -> None:
@@ -282,6 +284,7 @@ def test_many_different_rounds() -> None:
     assert fine * (1 - 1e-6) <= many.epsilon(delta=1e-6) <= 1.01 * fine
 
 
+@pytest.mark.heavy
 def test_rounds_of_very_different_size() -> None:
     acc = sdp.Accountant().compose("general:eps0=1", n=10**9, count=50).compose("general:eps0=2", n=3)
     alone = sdp.Accountant().compose("general:eps0=2", n=3).epsilon(delta=1e-6)
@@ -482,6 +485,7 @@ def test_bad_questions_about_further_rounds(ask: Callable[..., object]) -> None:
 # -- the terms -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_the_sum_of_local_budgets_is_exact() -> None:
     acc = sdp.Accountant().compose("grr:eps0=2,d=4", n=2, count=2)
     assert acc.guarantee(delta=1e-9).pure_epsilon == 4.0
@@ -491,6 +495,7 @@ def test_the_sum_of_local_budgets_is_exact() -> None:
     assert not sdp.Accountant().would_exceed(epsilon=4.0, delta=1e-9, mechanism="grr:eps0=2,d=4", n=2, count=2)
 
 
+@pytest.mark.heavy
 def test_a_limit_on_taking_part_is_stated() -> None:
     free = sdp.Accountant().compose("grr:eps0=1,d=2", n=100, count=2).guarantee(delta=1e-6)
     limited = sdp.Accountant().compose("grr:eps0=1,d=2", n=100, count=2, participation_limit=1).guarantee(delta=1e-6)
@@ -519,6 +524,7 @@ def test_the_export_is_the_same_composition() -> None:
         assert exported.get_delta_for_epsilon(1.0) >= acc.delta(epsilon=1.0) * (1 - 1e-4)
 
 
+@pytest.mark.heavy
 def test_one_round_exported_and_composed_over_there() -> None:
     once = sdp.Accountant().compose("general:eps0=1", n=1000).to_pld(step=2.0**-11)
     there = once.self_compose(100).get_epsilon_for_delta(1e-6)
@@ -533,6 +539,7 @@ def gaussian_delta(mu: float, eps: float) -> float:
     return tail(eps / mu - mu / 2) - math.exp(eps) * tail(eps / mu + mu / 2)
 
 
+@pytest.mark.heavy
 def test_gaussian_events() -> None:
     """A replacement moves a sum by twice its bound: k events of multiplier s are Gaussian with mu = 2 sqrt(k)/s."""
     event = dpa.ComposedDpEvent([dpa.GaussianDpEvent(20.0), dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(20.0), 3)])
@@ -651,6 +658,7 @@ def test_events_without_noise_are_refused(noise: float) -> None:
         sdp.Accountant().compose_event(dpa.GaussianDpEvent(noise))
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("general:eps0=1.9", "laplace:eps0=2")
 @pytest.mark.parametrize("spec", ["general:eps0=2", "laplace:eps0=2", "general:eps0=1.9"])
 def test_a_bracket_of_several_rounds_is_tight(spec: str) -> None:

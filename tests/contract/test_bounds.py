@@ -121,6 +121,7 @@ def eps_of(m: Mechanism, n: int, delta: float) -> float:
     return sdp.amplify(m, n=n, delta=delta, tol=TOL).epsilon
 
 
+@pytest.mark.heavy
 @examples(40)
 @given(parameters, st.floats(1.01, 3.0))
 def test_monotone_in_n_delta_p_beta_and_q(drawn: tuple[float, float, float, int, int], more: float) -> None:
@@ -146,6 +147,7 @@ def test_general_is_monotone_in_eps0(eps0: float, more: float, n: int, digits: i
     assert small <= large * (1 + 1.1 * TOL)
 
 
+@pytest.mark.heavy
 @examples(30)
 @given(parameters)
 def test_delta_falls_with_eps_and_n(drawn: tuple[float, float, float, int, int]) -> None:

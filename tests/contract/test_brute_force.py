@@ -56,6 +56,7 @@ CASES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("randomized-response:eps0=1.5-4")
 @pytest.mark.parametrize(("m", "n"), CASES, ids=lambda x: x.spec if isinstance(x, sdp.Mechanism) else str(x))
 def test_no_bound_is_on_the_wrong_side(m: Any, n: int) -> None:
@@ -176,6 +177,7 @@ def test_rounds_together(rounds: Any) -> None:
         assert max(composed(choice, ratio) for choice in itertools.product(*pairs)) <= delta * (1.0 + 1e-9)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("2-2-0.25")
 @pytest.mark.parametrize(("d", "indices", "mean"), [(2, 1, 0.5), (2, 2, 0.25)])
 def test_poisson_histograms_together(d: int, indices: int, mean: float) -> None:

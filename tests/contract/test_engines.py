@@ -209,6 +209,7 @@ def test_a_second_report_of_everybody_is_refused(engine: Any, tmp_path: Path) ->
     assert engine.privatize(plan, path, out, overwrite=True).id != first.id and out.read_bytes() != raw
 
 
+@pytest.mark.heavy
 def test_the_order_says_nothing_about_the_rows(engine: Any, tmp_path: Path) -> None:
     """Where a row stood (in 64 parts) is independent of where its message stands, in the whole batch.
 

@@ -21,6 +21,7 @@ from shuffledp.queries.domains import Labels
 WHOLE = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
 
 
+@pytest.mark.heavy
 @given(
     labels=st.lists(st.integers(-300, 300) | st.integers(-(2**70), 2**70), min_size=2, max_size=12, unique=True),
     kind=st.sampled_from(WHOLE),
@@ -72,6 +73,7 @@ def test_an_error_in_a_thread_is_raised(workers: int) -> None:
         list(of_each(lambda i: 1 // i, [2, 1, 0, 5], workers))
 
 
+@pytest.mark.heavy
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     query = sdp.queries.Histogram(column="x", labels=list(range(16)), mechanism="grr:eps0=2")
     peaks = []

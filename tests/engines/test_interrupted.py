@@ -215,6 +215,7 @@ def all_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.heavy
 def test_what_cannot_be_gone_on_with_is_left_as_it_is(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +264,7 @@ def test_killed_at_the_end_nobody_is_drawn_anew(
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, name])
 
 
+@pytest.mark.heavy
 def test_killed_at_the_end_and_moved_away(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "r.batch"
     first = stopped_at_the_end(monkeypatch, data, out, removed=5)
@@ -306,6 +308,7 @@ def test_a_second_report_of_everybody_is_refused(name: str, data: Path, tmp_path
     assert out.read_text() == "something else"
 
 
+@pytest.mark.heavy
 def test_a_second_name_is_refused_while_an_interrupted_run_waits(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def test_privatized_reports_are_counted_as_they_are(suffix: str, parquet: Path, 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["data.parquet", out.name], "no folder is left"
 
 
+@pytest.mark.heavy
 def test_the_order_of_rows_is_gone(tmp_path: Path) -> None:
     """Rows in two halves, apples first: the reports of either half are mixed over the whole file, in every group."""
     plan, out = plan_with(), tmp_path / "r.parquet"
@@ -111,6 +112,7 @@ def test_the_order_of_rows_is_gone(tmp_path: Path) -> None:
     assert file.schema_arrow.names == ["message"] and file.metadata.row_group(0).column(0).statistics is None
 
 
+@pytest.mark.heavy
 def test_an_interrupted_run_goes_on(parquet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, out = plan_with(), tmp_path / "r.parquet"
     calls: list[int] = []
@@ -132,6 +134,7 @@ def test_an_interrupted_run_goes_on(parquet: Path, tmp_path: Path, monkeypatch: 
     assert not (tmp_path / "r.parquet.parts").exists()
 
 
+@pytest.mark.heavy
 def test_an_interrupted_run_goes_on_with_the_same_data_only(parquet: Path, tmp_path: Path) -> None:
     plan, out = plan_with(), tmp_path / "r.parquet"
     work = resumable.Work(plan, source_of(parquet), out)
@@ -161,6 +164,7 @@ def test_users_with_several_rows_send_as_many_reports_as_planned(reports: int, p
     assert (header.users, header.messages) == (people, people * reports)
 
 
+@pytest.mark.heavy
 def test_rows_of_a_user_are_drawn_uniformly() -> None:
     users = np.array([5, 5, 5, 9, 9, 1])
     seen = np.zeros(6)
@@ -280,6 +284,7 @@ def _rewritten(path: Path, drop: int) -> None:
     pq.write_table(table.slice(drop), path)
 
 
+@pytest.mark.heavy
 def test_reports_of_another_plan(parquet: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.parquet"
     Local().privatize(plan_with(), parquet, out)
@@ -287,6 +292,7 @@ def test_reports_of_another_plan(parquet: Path, tmp_path: Path) -> None:
         read_reports(out, plan_with(name="another"))
 
 
+@pytest.mark.heavy
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     """Peak of Python allocations for 30 groups is that of a few (numpy reports its arrays to tracemalloc)."""
     import tracemalloc
@@ -309,6 +315,7 @@ def test_pandas_frames_with_missing_values() -> None:
     assert Local().exact(plan_with(), frame).value.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3])
 
 
+@pytest.mark.heavy
 def test_a_header_says_nothing_about_rows(parquet: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.parquet"
     Local().privatize(plan_with(), parquet, out)

@@ -146,6 +146,7 @@ def flipped(good: bytes, number: int) -> list[bytes]:
     return out
 
 
+@pytest.mark.heavy
 def test_a_changed_byte_of_a_report_file_is_harmless_or_noticed(home: Path, tmp_path: Path) -> None:
     good, path = (home / "reports.parquet").read_bytes(), tmp_path / "r.parquet"
     wanted, noticed, sentences = read_reports(home / "reports.parquet", PLAN), [], []
@@ -164,6 +165,7 @@ def test_a_changed_byte_of_a_report_file_is_harmless_or_noticed(home: Path, tmp_
         refused(run("estimate", str(home / "plan.json"), str(path)))
 
 
+@pytest.mark.heavy
 def test_a_changed_byte_of_a_data_file_is_harmless_or_noticed(home: Path, tmp_path: Path) -> None:
     good, path = (home / "data.parquet").read_bytes(), tmp_path / "d.parquet"
     wanted, noticed, sentences = Local().exact(PLAN, home / "data.parquet").value.tolist(), [], []

@@ -168,6 +168,7 @@ def test_counts_by_hand() -> None:
     assert sorted(rows) == [(-1, -1, 0), (0, -1, 6), (0, 0, 1), (0, 1, 1), (0, 258, 3), (0, 299, 1)]
 
 
+@pytest.mark.heavy
 def test_the_result_may_be_a_frame() -> None:
     import polars
 

@@ -45,6 +45,7 @@ def test_rows_that_a_user_lacks_count_as_missing() -> None:
     assert Local().exact(plan(query, 2), TABLE).value.tolist() == pytest.approx([2 / 8, 3 / 8, 3 / 8])
 
 
+@pytest.mark.heavy
 def test_it_is_the_mean_over_the_draw() -> None:
     rng = np.random.default_rng(0)
     table = pa.table({"user": rng.integers(0, 30, 100), "x": rng.choice(["a", "b"], 100)})

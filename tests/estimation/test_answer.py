@@ -84,6 +84,7 @@ def test_every_answer_is_a_tidy_table(name: str) -> None:
     assert [float(row["value"]) for row in rows] == frame["value"].tolist()
 
 
+@pytest.mark.heavy
 def test_views_are_answers_of_their_own(tmp_path: Path) -> None:
     columns = [(np.arange(N) % 8).astype(float)]
     answer = collected(RANGE, columns).estimate()

@@ -26,6 +26,7 @@ def test_the_interval_has_the_normal_width() -> None:
             an_estimate(np.array([1.0])).interval(bad)
 
 
+@pytest.mark.heavy
 @settings(deadline=None)
 @given(value=vectors)
 def test_consistency_steps_land_on_the_simplex(value: np.ndarray) -> None:
@@ -35,6 +36,7 @@ def test_consistency_steps_land_on_the_simplex(value: np.ndarray) -> None:
         assert np.all(out.value >= 0) and out.value.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.heavy
 @settings(deadline=None)
 @given(value=vectors, other=vectors)
 def test_the_simplex_step_is_the_nearest_point(value: np.ndarray, other: np.ndarray) -> None:

@@ -120,6 +120,7 @@ def test_a_population_is_covered_by_the_binomial_law(level: float, eps0: float) 
 # -- by simulation -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("eps0", FEW_BUDGETS)
 @pytest.mark.parametrize("name", ONE_ITEM)
 def test_frequency_oracles_cover_the_users(name: str, eps0: float) -> None:
@@ -179,6 +180,7 @@ def test_frequencies_of_a_population_need_the_wider_interval(spec: str) -> None:
     assert covered(found, POPULATION, "users")[0][0] < 0.93  # the sampling error of common items is missing
 
 
+@pytest.mark.heavy
 def test_trees_of_a_population() -> None:
     m = sdp.HierarchicalGRR(eps0=4.0, d=6)
     found = drawn(m, lambda rng: rng.choice(6, size=3000, p=POPULATION), 400, 7)

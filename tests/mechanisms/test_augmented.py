@@ -173,6 +173,7 @@ def fill(shuffler: sdp.Shuffler, users: int) -> None:
         shuffler.add(client.report(("apple", "pear", "fig", None)[i % 4]))
 
 
+@pytest.mark.heavy
 def test_a_client_sends_its_value_and_the_shuffler_makes_the_noise(tmp_path: Path) -> None:
     plan = a_plan()
     client = sdp.Client(plan)

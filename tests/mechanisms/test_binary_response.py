@@ -30,6 +30,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("finite*", "harmony*")
 @pytest.mark.slow_cases("duchi:*", "levels:*", "finite:*1")
 @pytest.mark.parametrize("m", ALIKE, ids=lambda m: m.spec)
@@ -53,6 +54,7 @@ def test_it_is_the_largest_over_all_datasets(m: Any, n: int) -> None:
     assert np.all(truth <= found * (1 + 1e-12)) and found == pytest.approx(truth, rel=1e-9)
 
 
+@pytest.mark.heavy
 def test_many_users_have_the_other_bounds() -> None:
     for n in (256, 257):
         found = sdp.amplify("grr:eps0=1,d=2", n=n, delta=1e-4)

@@ -94,6 +94,7 @@ def test_brute_force_over_all_datasets(n: int) -> None:
     assert np.all(sdp.profile(m, n=n, epsilon=eps, side="lower") <= truth * (1 + 1e-9) + 1e-13)
 
 
+@pytest.mark.heavy
 def test_more_noise_is_more_private_and_calibration_finds_it() -> None:
     m = sdp.calibrate("binomial:flips=4,stretch=1.16876,shape=0.3294,inputs=17", n=10_000, epsilon=0.1, delta=1e-8)
     assert m.noise == pytest.approx(0.283034, rel=0.02)  # that of 65 inputs
@@ -109,6 +110,7 @@ def test_hardly_any_noise_costs_no_more_than_the_tolerance(tol: float) -> None:
     assert 0.8898 <= sdp.amplify(m, n=10**6, delta=1e-8, tol=tol, bound="swap").epsilon <= 0.8944 * (1 + tol)
 
 
+@pytest.mark.heavy
 def test_mixed_budgets_need_as_many_flips() -> None:
     crowd = [(sdp.Binomial(flips=3, stretch=1.1, shape=0.4, noise=g, inputs=5), 2000) for g in (0.2, 0.4)]
     mixed = sdp.amplify_mixed(crowd, delta=1e-6).epsilon

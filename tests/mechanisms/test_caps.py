@@ -109,6 +109,7 @@ def test_the_lower_bound_is_nearly_that_of_the_best_triple(spec: str, n: int, de
     assert found.lower == pytest.approx(lower, rel=6e-4)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tries", [6, slow(2_000)])
 def test_no_upper_bound_is_below_the_lower_one(tries: int) -> None:
     for seed in range(tries):

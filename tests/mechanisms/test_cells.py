@@ -30,6 +30,7 @@ def normal_tail(x: float, edges: Any) -> Any:
     return special.ndtr(x - np.asarray(edges))
 
 
+@pytest.mark.heavy
 def test_a_law_in_cells_is_its_matrix() -> None:
     m = sdp.FiniteRandomizer.from_cdf(normal, sf=normal_tail, inputs=[1.0, 0.0, 0.25], edges=EDGES)
     rows = normal_cells([Fraction(1), Fraction(0), Fraction(1, 4)], 1.0, EDGES)
@@ -152,6 +153,7 @@ def test_a_gaussian_is_the_law_of_its_cells() -> None:
     assert m._columns(np.array([0, 7])).tolist() == [0, 7]
 
 
+@pytest.mark.heavy
 def test_more_noise_is_more_private_and_scale_does_not_matter() -> None:
     eps = [sdp.amplify(sdp.Gaussian(sigma=s), **ASK).epsilon for s in (0.3, 0.5, 1.0, 2.0, 10.0)]
     assert eps == sorted(eps, reverse=True)
@@ -162,6 +164,7 @@ def test_more_noise_is_more_private_and_scale_does_not_matter() -> None:
     assert all(math.isfinite(e) for e in local) and local == sorted(local, reverse=True) and local[0] > 400
 
 
+@pytest.mark.heavy
 def test_more_inputs_do_not_change_the_guarantee_much() -> None:
     """The blanket is the smaller of the two ends, and the ends are the worst pair."""
     eps = [sdp.amplify(sdp.Gaussian(sigma=1.0, inputs=k), **ASK).epsilon for k in (2, 3, 5, 9, 17)]

@@ -217,6 +217,7 @@ def test_figure_5() -> None:
     assert separate == sorted(separate)
 
 
+@pytest.mark.heavy
 def test_parallel_listing() -> None:
     grr = GRR(eps0=1.0, d=5)
     assert len(Parallel([(0.1, grr)] * 10).law.blanket().pairs(2000) or ()) == 1  # its own swap, all alike

@@ -65,6 +65,7 @@ def test_no_randomizer_with_this_budget_exceeds_it() -> None:
     assert cases > 500
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [1, *(slow(k) for k in range(2, 10))])
 def test_climbing_over_randomizers_with_a_budget(seed: int) -> None:
     rng, n = Random(seed), 3 + (seed + 2) % 3
@@ -87,6 +88,7 @@ def test_long_responses_have_the_budget(q: int, n: int) -> None:
         assert ternary_response(q, n, (n // 3, 0, n - 1 - n // 3), E) <= bound
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [1, *(slow(k) for k in range(2, 12))])
 def test_ratios_of_the_victim_and_of_the_crowd_apart(seed: int) -> None:
     """The victim's two values may be nearer to each other than to the others' (metric privacy)."""

@@ -50,6 +50,7 @@ def test_p_beta_and_q_are_those_of_the_matrix_and_not_below(seed: int) -> None:
     assert m.local_epsilon >= (math.inf if p == math.inf else math.log(p))
 
 
+@pytest.mark.heavy
 @examples(150)
 @given(st.integers(0, 10**6))
 def test_variation_ratio_alone_is_not_below_the_total_variation(seed: int) -> None:
@@ -68,6 +69,7 @@ def test_beta_of_nearly_equal_rows_is_rounded_up() -> None:
         assert Fraction(float(sdp.profile(m, n=1, epsilon=0.05, bound=bound))) >= Fraction(1, 1001), bound
 
 
+@pytest.mark.heavy
 @examples(60)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([0.0, 0.1, 0.7, 2.0]))
 def test_blanket_and_lower_are_the_largest_over_all_pairs(seed: int, n: int, eps: float) -> None:

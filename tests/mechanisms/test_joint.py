@@ -50,6 +50,7 @@ MIXED = [
 # -- the law ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("finite+finite", "finite+unary+grr", "sampling-rappor+finite")
 @pytest.mark.parametrize("answers", MIXED, ids=lambda a: "+".join(str(getattr(m, "spec", m)).split(":")[0] for m in a))
 def test_the_bounds_are_those_of_the_product_matrix(answers: Any) -> None:

@@ -46,6 +46,7 @@ PRODUCTS = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("finite+finite", "sampling-rappor+finite")
 @pytest.mark.parametrize(
     "answers", PRODUCTS, ids=lambda a: "+".join(str(getattr(m, "spec", m)).split(":")[0] for m in a)

@@ -63,6 +63,7 @@ PLANS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize(("bits", "eps0"), [(3, 0.3), (3, 2.5), (3, 6.0)])
 def test_every_pair_and_type_is_covered(monkeypatch: pytest.MonkeyPatch, bits: int, eps0: float, plan: str) -> None:
@@ -184,6 +185,7 @@ def divergence(p0: FloatArray, p1: FloatArray, others: tuple[FloatArray, ...], e
     return sum(max(v, 0.0) for v in signed.values())
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("0.5", "4.0")
 @pytest.mark.parametrize("eps0", [0.5, 1.5, 4.0])
 def test_no_dataset_of_few_users_exceeds_it(monkeypatch: pytest.MonkeyPatch, eps0: float) -> None:

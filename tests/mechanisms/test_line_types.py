@@ -110,6 +110,7 @@ def test_long_lines_say_so() -> None:
         assert sdp.amplify(spec, n=1000, delta=1e-6).epsilon > 0.0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tries", [4, slow(1_000)])
 def test_no_upper_bound_is_below_the_lower_one(tries: int) -> None:
     for seed in range(tries):

@@ -205,6 +205,7 @@ def test_bracket_is_narrow_for_very_many_users(n: int) -> None:
     assert g.lower <= g.epsilon <= 1.0003 * g.lower
 
 
+@pytest.mark.heavy
 def test_large_parameters_are_fast() -> None:
     for m in (PureDump(d=10**6, messages=1.5), MixDump(d=10**6, flip=0.5, messages=1)):
         g = sdp.amplify(m, n=10**7, delta=1e-6)
@@ -215,6 +216,7 @@ def test_large_parameters_are_fast() -> None:
     assert a == pytest.approx(b, rel=0.01)
 
 
+@pytest.mark.heavy
 def test_more_messages_and_more_users_hide_better() -> None:
     eps = [sdp.amplify(PureDump(d=5, messages=k), n=100, delta=1e-6).epsilon for k in (0.5, 0.9, 1, 1.1, 2)]
     assert eps == sorted(eps, reverse=True)

@@ -152,6 +152,7 @@ def test_reduced_round_keeps_mass_and_means(eps0: float) -> None:
     assert round_.max_ratio == pytest.approx(math.exp(eps0), rel=1e-13)
 
 
+@pytest.mark.heavy
 def test_reduction_is_sound_and_tight() -> None:
     for eps0, n in ((1.0, 3000), (4.0, 10**6)):
         ours, full = Laplace(eps0=eps0), coarse(10, PIECES=512, GROUPS=1024)(eps0=eps0)
@@ -174,6 +175,7 @@ def test_laplace_reports() -> None:
 # -- Duchi and Harmony -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("1.0-5", "3.0-6")
 @pytest.mark.parametrize(("eps0", "dim"), [(2.0, 4), (1.0, 5), (3.0, 6)])
 def test_duchi_against_every_pair(eps0: float, dim: int) -> None:

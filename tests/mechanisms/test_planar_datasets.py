@@ -44,6 +44,7 @@ def compared(apart: float, wide: float) -> int:
     return count
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tries", [2, slow(1_150)])
 def test_total_variations(tries: int) -> None:
     count = 0
@@ -64,6 +65,7 @@ def spread(apart: float, place: tuple[float, float]) -> float:
     return float(whole.sum()) * 0.02 * (2.0 * math.pi / 600) / (2.0 * math.pi)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("apart", "wide"), [(1.0, 4.0), slow(0.5, 2.0), slow(2.0, 4.0)])
 def test_the_spread_is_that_of_the_plane(apart: float, wide: float) -> None:
     for pair, place in zip(datasets(apart, wide), places(apart, wide), strict=True):

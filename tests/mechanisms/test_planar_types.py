@@ -63,6 +63,7 @@ def compared(seed: int, tries: int) -> int:
     return tries
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seeds", [6, slow(250)])
 def test_listed_laws_dominate_those_of_the_plane(seeds: int) -> None:
     assert sum(compared(seed, 40) for seed in range(seeds)) == 40 * seeds
@@ -121,6 +122,7 @@ def seen_from(x: tuple[float, float], points: np.ndarray) -> bool:
     return len(angles) > 1 and float(np.diff(angles, append=angles[0] + 2.0 * math.pi).max()) <= math.pi + 1e-6
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("settings", [2, slow(60)])
 def test_every_pair_and_place_is_covered(settings: int) -> None:
     """The distances leave no gap, and every place is a mean of points that are as near as their probability says."""
@@ -258,6 +260,7 @@ def test_the_largest_domain_is_itself_allowed() -> None:
         sdp.PlanarLaplace(d01=0.1, dmax=6.001)._swap()
 
 
+@pytest.mark.heavy
 def test_fewer_participants_hide_less() -> None:
     every, some = (
         sdp.amplify("planar-laplace:d01=0.5,dmax=2", n=10_000, delta=1e-6, bound="swap", participation=share).epsilon

@@ -73,6 +73,7 @@ def test_every_question_can_be_asked(tmp_path: Path) -> None:
     assert found.within and found.epsilon == pytest.approx(0.9982, abs=5e-4)
 
 
+@pytest.mark.heavy
 def test_composition_of_rounds_is_that_of_the_counts() -> None:
     """c rounds of k indices are as one round of c k indices (the counts are independent), to the grid's accuracy."""
     one = sdp.Accountant().compose(SPEC, n=10**6).epsilon(delta=1e-10)

@@ -93,6 +93,7 @@ def test_huge_and_empty_crowds() -> None:
     assert sdp.profile("poisson-sum:units=3,poisson=0", n=10, epsilon=1.0) == pytest.approx(1.0)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("n", "runs"), [(1000, 500), slow(10_000, 6000)])
 def test_the_error_at_the_worst_number_is_the_predicted_one(n: int, runs: int) -> None:
     m = sdp.PoissonSum(units=8, poisson=0.65)

@@ -88,6 +88,7 @@ def compared(seed: int) -> int:
     return 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tries", [100, slow(15_000)])
 def test_a_listed_pattern_dominates_every_three_sets(tries: int) -> None:
     assert sum(map(compared, range(tries))) > 0.65 * tries

@@ -104,6 +104,7 @@ def test_bad_parameters_and_values(make, sentence: str) -> None:
     assert "\n" not in str(error.value) and str(error.value).endswith(".")
 
 
+@pytest.mark.heavy
 def test_the_default_size_has_the_smallest_variance() -> None:
     for d, eps0 in product((2, 3, 4, 7, 30, 131, 900), (0.05, 0.5, 1.0, 2.0, 3.7, 8.0, 100.0)):
         k, e = Subset(eps0=eps0, d=d).k, math.exp(eps0)
@@ -123,6 +124,7 @@ def test_the_default_size_has_the_smallest_variance() -> None:
     assert Subset(eps0=1.0, d=4, k=2).variance(1, 0.25) > 1.29 * Subset(eps0=1.0, d=4).variance(1, 0.25)
 
 
+@pytest.mark.heavy
 def test_a_huge_domain_costs_no_more() -> None:
     big = sdp.amplify(Subset(eps0=1.0, d=10**6), n=10**6, delta=1e-8)
     small = sdp.amplify(Subset(eps0=1.0, d=10**4), n=10**6, delta=1e-8)
@@ -150,6 +152,7 @@ def test_masses_keep_their_digits_in_a_huge_domain() -> None:
     assert third.P0[at] == pytest.approx([float(only)], rel=1e-15)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases(
     "PrivSet(eps0=2.0, d=3, s=2, k=1)",
     "PrivSet(eps0=2.0, d=4, s=3, k=2)",

@@ -94,6 +94,7 @@ def over(cut: Cut, areas: Areas) -> float:
 SETTINGS = [(1.0, 3), (1.0, 8), (2.0, 64), (0.3, 50), (3.0, 10), (1.0, 1000)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tries", [120, slow(10_000)])
 def test_vectors_in_a_plane_are_within_every_cut(tries: int) -> None:
     for part, (eps0, dim) in enumerate(SETTINGS):
@@ -150,6 +151,7 @@ def test_no_cuts_where_nothing_is_proved_or_gained() -> None:
 # -- clipping -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tries", [12, slow(400)])
 def test_the_clipped_points_span_all_that_is_within_the_cuts(tries: int) -> None:
     for seed in range(tries):
@@ -190,6 +192,7 @@ def test_a_cut_beyond_all_points_changes_nothing_and_one_before_all_leaves_nothi
 # -- eps ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tries", [12, slow(1_000)])
 def test_eps_is_at_least_that_of_any_three_vectors_in_a_plane(tries: int) -> None:
     for seed in range(tries):
@@ -213,6 +216,7 @@ def test_the_bracket_is_below_six_tenths_of_a_percent(eps0: float, dim: int) -> 
     assert found.lower is not None and found.lower <= found.epsilon <= 1.006 * found.lower
 
 
+@pytest.mark.heavy
 def test_types_are_few() -> None:
     for (eps0, dim), cap in itertools.product(SETTINGS, (None, 0.1, 0.4)):
         m = PrivUnit(eps0=eps0, dim=dim) if cap is None else PrivUnit(eps0=eps0, dim=dim, cap=cap)

@@ -79,6 +79,7 @@ def test_every_three_sets_are_covered(tries: int) -> None:
     assert sum(map(compared, range(tries))) > 0.4 * tries
 
 
+@pytest.mark.heavy
 def test_disjoint_sets_of_two_on_a_small_circle_are_covered() -> None:
     """All positions of six items."""
     for ratio in (1.5, 10.0):
@@ -154,6 +155,7 @@ def test_long_arcs() -> None:
     assert found.bound == "swap" and found.lower is not None and found.lower <= found.epsilon <= blanket
 
 
+@pytest.mark.heavy
 def test_brackets_of_sets_and_more_items_say_so() -> None:
     for eps0, s, most in ((1.0, 2, 1.001), (0.3, 2, 1.002), (0.05, 2, 1.01), (3.0, 2, 1.001), (1.0, 3, 1.013)):
         found = sdp.amplify(sdp.Wheel(eps0=eps0, d=64, s=s), n=10_000, delta=1e-6)

@@ -99,6 +99,7 @@ def test_piecewise_is_close_to_the_paper() -> None:
         assert sdp.Piecewise(eps0=eps0).variance(1) == pytest.approx(4 * s / (3 * (s - 1) ** 2), rel=within)
 
 
+@pytest.mark.heavy
 def test_the_hybrid_is_close_to_the_paper_and_private_as_its_matrix_says() -> None:
     """Wang et al., ICDE 2019, equation 10; bounds of the whole matrix, which knows that both inputs are one number."""
     for eps0, within in ((0.5, 1e-9), (1.0, 0.04), (2.0, 0.04), (4.0, 0.02), (6.0, 0.005)):
@@ -161,6 +162,7 @@ def test_every_question_has_the_answer_of_grr(m: Any) -> None:
         assert question(m) == question(grr)
 
 
+@pytest.mark.heavy
 def test_mixed_budgets_share_the_outputs() -> None:
     crowd = [(3.0, 4000), (1.0, 1000)]
     mixed = sdp.amplify_mixed([(sdp.Window(eps0=e, d=4, cells=8), k) for e, k in crowd], delta=1e-6).epsilon

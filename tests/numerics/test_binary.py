@@ -174,6 +174,7 @@ def test_extremes(eps0: float, n: int) -> None:
     assert low_curve[2] == low_curve[3] == -np.inf
 
 
+@pytest.mark.heavy
 def test_far_out_in_the_tail_the_bound_still_holds() -> None:
     for eps in (0.6, 0.9, 1.09):
         exact = truth(0, 1500, eps)

@@ -78,6 +78,7 @@ def test_blankets_are_shared_among_the_reports(spec: str, n: int, reports: int) 
     assert violated  # counting on all blankets once for every report is no bound
 
 
+@pytest.mark.heavy
 def test_an_index_sent_again_and_again() -> None:
     """A Poisson histogram whose users may repeat an index: one count moves by the number of reports."""
     m = sdp.PoissonHistogram(d=9, poisson_per_index=1.0)

@@ -148,6 +148,7 @@ def dithered(x: np.ndarray, s: float) -> np.ndarray:
     return np.asarray(x * stats.norm.cdf(x / s) + s * stats.norm.pdf(x / s))
 
 
+@pytest.mark.heavy
 def test_dither_price_and_aliases() -> None:
     n, s, c, h = 5, 0.8, 0.6, 1.5
     whole, (values, mass) = sum_at(c, s, h, 0, n), law_of_sum(5)

@@ -36,6 +36,7 @@ def on_line(
     return (-math.inf if math.isnan(low) else low), (math.inf if math.isnan(high) else high)
 
 
+@pytest.mark.heavy
 @examples(400, 120)
 @given(
     laws=rounds(4),

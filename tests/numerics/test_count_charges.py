@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
+import pytest
 from scipy import special, stats
 
 from reference.fractions_oracle import round_enclosure
@@ -29,6 +30,7 @@ from shuffledp.numerics.poisson.losses import above, below
 from shuffledp.numerics.poisson.one_count import rounded_mean
 
 
+@pytest.mark.heavy
 def test_cumulative_error() -> None:
     """scipy's distribution function is wrong in either direction, by less than what is charged."""
     off = []
@@ -149,6 +151,7 @@ def test_on_grid() -> None:
     assert short
 
 
+@pytest.mark.heavy
 def test_losses() -> None:
     """Changes of slope cancel: the pair that is made of them plainly is below the polygon at some of its corners."""
     eps = np.linspace(0.0, 3.0, 400)

@@ -92,6 +92,7 @@ def test_sums_of_long_parts_are_enclosed_and_close(size: int) -> None:
     assert np.max(moved) < 4e-7  # as if the number were moved by this share: eps moves by half of it
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases(
     "*-1000000000000",
     "0.003-100000000",

@@ -148,6 +148,7 @@ def test_crowds() -> None:
         sdp.amplify(m, n=20, delta=1e-3, participation=0.5, bound="exact")
 
 
+@pytest.mark.heavy
 def test_composition_gains_as_well() -> None:
     m = sdp.GRR(eps0=1.0, d=4)
     once, twice = (sdp.Accountant().compose(m, n=10, count=count).epsilon(delta=1e-3) for count in (1, 2))

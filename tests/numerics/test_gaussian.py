@@ -26,6 +26,7 @@ def test_the_profile_is_met(epsilon: float, delta: float) -> None:
     assert epsilon_of(mu, delta) == pytest.approx(epsilon, rel=1e-3)
 
 
+@pytest.mark.heavy
 def test_shuffled_rounds_are_nearly_gaussian() -> None:
     one = sdp.amplify("grr:eps0=2,d=16", n=100_000, delta=1e-6).epsilon
     many = sdp.Accountant().compose("grr:eps0=2,d=16", n=100_000, count=25).epsilon(delta=1e-6)

@@ -72,6 +72,7 @@ def test_what_is_missing_decides_and_the_answer_says_so(subject: sdp.Mechanism |
         sdp.amplify(subject, n=1000, delta=1e-12, certify=True)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("9e-10")
 @pytest.mark.parametrize("missing", [9e-10, -9e-10])
 def test_all_bounds_and_proofs_charge_it(missing: float) -> None:

@@ -58,6 +58,7 @@ def _pairs(matrix: np.ndarray) -> list[ShuffledPair]:
 KINDS = ("random", "zeros", "near", "circulant", "equal", "levels", "ratios")
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases(
     "10-0.001-5-circulant",
     "10-0.001-5-equal",
@@ -92,6 +93,7 @@ def _swap_alone(matrix: np.ndarray) -> list[SwapPair]:
     return [SwapPair(tuple(ShuffledPair(a, b, x) for x in matrix), common) for a, b in different]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("400-0.001-5-circulant", "400-0.001-5-equal", "400-0.001-5-levels", "400-0.001-5-random")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("zeros", "ratios")])
 @pytest.mark.parametrize("d", [3, 5])
@@ -124,6 +126,7 @@ def test_many_questions_have_the_answers_of_each_alone(build: type[Family]) -> N
             assert answer.epsilon == pytest.approx(alone.epsilon, rel=2.0 * TOL)
 
 
+@pytest.mark.heavy
 def test_the_smallest_analyses_of_many_matrices_are_those_of_each_alone() -> None:
     matrices = [_matrix("random", 6, seed) for seed in range(3)]
     several = [Smallest({"swap": swap_pairs(matrix), "blanket": blanket_pairs(matrix)}) for matrix in matrices]
@@ -134,6 +137,7 @@ def test_the_smallest_analyses_of_many_matrices_are_those_of_each_alone() -> Non
         assert answer.epsilon == pytest.approx(min(x.epsilon for x in each), rel=2.0 * TOL)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("swap_pairs")
 @pytest.mark.parametrize("build", [blanket_pairs, swap_pairs])
 def test_profile_is_above_each_value(build: type[Family]) -> None:

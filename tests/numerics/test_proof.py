@@ -36,6 +36,7 @@ def width_of(laws: Laws, eps: float) -> float:
     return float(np.abs(values).max()) if values.size else 1.0
 
 
+@pytest.mark.heavy
 @examples(150)
 @given(
     rounds(most=3),

@@ -128,6 +128,7 @@ def test_one_line_for_all_types() -> None:
     assert upper(pair, n, eps, method) == max(alone)
 
 
+@pytest.mark.heavy
 def test_more_waits_and_nodes_only_help() -> None:
     pair, n, eps = member(BINARY), 500, 0.6
     method = propose(pair, n, eps, 1e-9).method

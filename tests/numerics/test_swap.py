@@ -115,6 +115,7 @@ def every_step(matrix: Matrix, n: int, eps: tuple[float, ...]) -> None:
                 assert delta <= middle <= bound, (matrix, n, pair, others, float(E))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [5, *(slow(k) for k in range(6, 20))])
 def test_every_step_of_the_proof(seed: int) -> None:
     for matrix, n in matrices(seed, 4):
@@ -175,6 +176,7 @@ def test_ternary_response_over_datasets(q: int, n: int, step: int) -> None:
         assert max(truth) <= bound and bound < 5 * max(truth), (q, n, float(E), float(bound / max(truth)))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [0, *(slow(k) for k in range(1, 9))])
 def test_random_laws_among_tens_of_users(seed: int) -> None:
     """Three symbols, two to four types, any composition of up to 60 users: the counts by convolution."""

@@ -231,6 +231,7 @@ def test_tilted_variance() -> None:
     assert above and tilted_variance(row(-0.001), row(0.002), row(0.0), row(0.0), row(0.0))[0] > 0.0019
 
 
+@pytest.mark.heavy
 def test_on_grid_dominates_in_increasing_convex_order() -> None:
     rng = np.random.default_rng(5)
     x = np.sort(rng.normal(size=(2, 30_000)), axis=1)

@@ -57,6 +57,7 @@ def random_classes(rng: Random) -> list[Matrix]:
     return [[row(3) for _ in range(2)] for _ in range(2)]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("6")
 @pytest.mark.parametrize("seed", range(9))
 def test_never_below_the_truth_over_all_datasets(seed: int) -> None:

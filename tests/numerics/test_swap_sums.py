@@ -129,6 +129,7 @@ def plain_sum(x: np.ndarray, t: np.ndarray, beta: float, m: int, line: Line, nod
     return float(h / (2.0 * np.pi) * (2.0 * values.sum() - values[0]))
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("2-300-0.15", "8-150-0.5")
 @pytest.mark.parametrize(("q", "m", "eps"), [(3, 40, 0.3), (2, 300, 0.15), (8, 150, 0.5)])
 def test_a_sum_is_its_definition(q: int, m: int, eps: float) -> None:
@@ -141,6 +142,7 @@ def test_a_sum_is_its_definition(q: int, m: int, eps: float) -> None:
     assert np.all(found >= wanted - 1e-12) and np.all(found <= wanted + 3e-3)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("20", "200", "3")
 @pytest.mark.parametrize("last", [0, 3, 20, 200])
 def test_nodes_beyond_the_last_are_charged(last: int) -> None:

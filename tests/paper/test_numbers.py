@@ -88,6 +88,7 @@ def test_the_flip_probability_makes_the_claim(claimed: float) -> None:
 BALLS = ((0.1, 4.68), (0.5, 4.14), (1.0, 3.93), (1.5, 3.78))
 
 
+@pytest.mark.heavy
 def test_figure_4() -> None:
     x = [a for a, _ in BALLS]
     found = panels.balls_panel({"d": 16, "special": 1, "delta": 1e-6, "x": x})
@@ -99,6 +100,7 @@ def test_figure_4() -> None:
     assert gain == pytest.approx([1.46, 1.30, 1.24, 1.22], abs=0.01)  # against the authors' own search
 
 
+@pytest.mark.heavy
 def test_figure_5() -> None:
     """Against basic composition the formula of the text saves 5.5 to 61 %, the released program's beta 68 to 99.7 %."""
     x = [0.1, 5.0]

@@ -173,6 +173,7 @@ def test_unknown_names(args: list[str], words: str, tmp_path: Path, monkeypatch:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy
 def test_a_directory_holds_one_paper(tmp_path: Path) -> None:
     reproduce(tmp_path, only=["errata"])
     before = (tmp_path / "results.json").read_bytes()

@@ -156,6 +156,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     assert (kept.stat().st_mtime_ns, kept.read_bytes()) == before
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("cut", "empty", "list", "settings", "version")
 @pytest.mark.parametrize("damage", ["cut", "edited", "version", "settings", "list", "empty"])
 def test_damaged_and_foreign_parts_are_computed_again(tmp_path: Path, damage: str) -> None:
@@ -191,6 +192,7 @@ def test_nan_is_never_stored(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy
 def test_claims_need_their_parts(tmp_path: Path) -> None:
     found = reproduce(tmp_path, only=["errata"])
     assert [claim["place"] for claim in found["claims"]] == ["Theorems 4.1, 4.7, 4.8"]
@@ -245,6 +247,7 @@ def said(result: Result, code: int = 2) -> str:
     return lines[0]
 
 
+@pytest.mark.heavy
 def test_command(tmp_path: Path) -> None:
     result = run("--only", "errata", "--out", str(tmp_path / "new" / "place"))
     assert result.exit_code == 0 and result.stderr == "", result.output
@@ -252,6 +255,7 @@ def test_command(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "place" / "report.html").is_file()
 
 
+@pytest.mark.heavy
 def test_command_json(tmp_path: Path) -> None:
     result = run("--only", "errata", "--out", str(tmp_path), "--json")
     data = json.loads(result.stdout)
@@ -290,6 +294,7 @@ def test_a_directory_in_the_way(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert f"out must be a directory where {name} can be a file, got {str(tmp_path)!r}" in line
 
 
+@pytest.mark.heavy
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     line = said(run("--only", "figure4", "--out", str(tmp_path)))

@@ -67,6 +67,7 @@ def test_below_it_mixtures_gain_less_than_is_said(d: int, eps0: float) -> None:
     assert f"more than {100 * (1 - total(d, eps0) / grr):.2g} % below GRR's" in floor.words
 
 
+@pytest.mark.heavy
 def test_near_the_threshold_the_floor_is_grr() -> None:
     """Part (d); and the floor is at most 18 % below the best mixture of three options (by (c) alone 27 %)."""
     for d in (3, 4, 8):
@@ -123,6 +124,7 @@ def test_histograms_have_that_of_a_calibrated_grr(task: str, sizes: dict[str, An
     assert found is not None and found.error == pytest.approx(least, rel=2e-3)
 
 
+@pytest.mark.heavy
 def test_the_floor_of_a_target_error_is_at_the_eps_of_the_best() -> None:
     found = sdp.recommend("histogram", n=20_000, d=16, error=0.01, delta=1e-6)
     m: Any = sdp.calibrate("grr", d=16, n=20_000, epsilon=found.epsilon, delta=1e-6)

@@ -21,6 +21,7 @@ def test_the_examples_run() -> None:
     assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
 
 
+@pytest.mark.heavy
 def test_the_table_is_that_of_the_command() -> None:
     shown = next(block for block in TEXT.split("```") if block.startswith("text\n mechanism"))
     asked = shlex.split("plan histogram --n 1e6 --d 64 --epsilon 1 --delta 1e-8 --dropouts 0.03")

@@ -101,6 +101,7 @@ def test_bits_are_those_that_a_client_sends(histogram: sdp.Recommendation) -> No
     assert all(c.bits <= 8.0 for c in few.choices)
 
 
+@pytest.mark.heavy
 def test_the_front_is_what_nothing_beats(histogram: sdp.Recommendation) -> None:
     for choice in histogram.choices:
         beaten = any(o.error < choice.error * 0.998 and o.bits <= choice.bits for o in histogram.choices)
@@ -144,6 +145,7 @@ def test_an_error_is_reached_with_the_smallest_eps(task: str) -> None:
     assert again.best.error <= wanted * 1.01
 
 
+@pytest.mark.heavy
 def test_an_error_under_a_limit_of_messages() -> None:
     found = asked("histogram", epsilon=None, error=2e-3, messages=3)
     assert all(c.messages <= 3.0 + 1e-6 for c in found.choices)
@@ -372,6 +374,7 @@ def test_a_limit_on_the_local_budget_chooses_the_size_of_a_subset_at_equal_eps()
     assert found.to_dict()["local_epsilon"] == limit and f"--local-epsilon {limit!r}" in found.to_dict()["command"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rounds", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_limit_on_the_local_budget_is_kept(rounds: int) -> None:
     given: dict[str, Any] = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6, "local_epsilon": 3.0}
@@ -381,6 +384,7 @@ def test_a_limit_on_the_local_budget_is_kept(rounds: int) -> None:
     assert why["balcer-coin"] == "If the shuffler fails, it leaves more than local_epsilon = 3 at every setting."
 
 
+@pytest.mark.heavy
 def test_a_limit_on_the_local_budget_of_a_mean_and_at_an_error() -> None:
     given: dict[str, Any] = {"n": 10_000, "delta": 1e-6, "local_epsilon": 3.0}
     exact = sdp.recommend("mean", low=-1, high=1, messages=1, epsilon=1.0, **given)

@@ -213,6 +213,7 @@ def test_bad_marginals(given: dict[str, Any], sentence: str) -> None:
     assert sentence in str(caught.value)
 
 
+@pytest.mark.heavy
 def test_a_limit_on_the_local_budget_is_kept() -> None:
     found = asked("histogram", d=16, local_epsilon=2.0)
     assert all(choice.local_epsilon <= 2.0 for choice in found.choices) and found.best.epsilon < 0.5

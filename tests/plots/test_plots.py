@@ -313,6 +313,7 @@ def test_missing_matplotlib_is_one_sentence(monkeypatch: pytest.MonkeyPatch, com
             call()
 
 
+@pytest.mark.heavy
 def test_a_link_stays_a_link(tmp_path: Path, comparison: Comparison) -> None:
     (tmp_path / "real.png").write_bytes(b"old")
     (tmp_path / "link.png").symlink_to(tmp_path / "real.png")
@@ -399,6 +400,7 @@ def test_every_result_draws_itself(name: str, width: float, tmp_path: Path, draw
     assert axes.get_window_extent().height > 40
 
 
+@pytest.mark.heavy
 def test_a_notebook_shows_a_figure_once(comparison: Comparison) -> None:
     """IPython asks for _repr_png_ where no formatter of pyplot is installed; pyplot does not know the figure."""
     figure = comparison.plot()
@@ -526,6 +528,7 @@ def test_everything_draws_in_axes_of_the_caller_with_words_of_the_caller(
         result.plot(ax="axes", **arguments)
 
 
+@pytest.mark.heavy
 def test_several_panels_share_the_axes_of_the_caller() -> None:
     query = sdp.queries.KeyValue(column="r", keys=["tea", "milk"], size=1, low=0, high=9, mechanism="pckv-grr:eps0=4")
     answer = query.exact([[{"tea": 8.0}, {"milk": 2.0}] * 50])
@@ -544,6 +547,7 @@ def test_several_panels_share_the_axes_of_the_caller() -> None:
         answer.plot(ax=plots.new_figure(4.0, 4.0).add_axes((0.1, 0.1, 0.8, 0.8)))
 
 
+@pytest.mark.heavy
 def test_rounds_are_marked_at_round_numbers_and_ticked_there() -> None:
     acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=52)
     axes = acc.plot(delta=1e-6).axes[0]

@@ -128,6 +128,7 @@ def test_limits_and_several_reports_are_counted() -> None:
     assert budgets(every)[0] < budgets(found)[0]
 
 
+@pytest.mark.heavy
 def test_a_budget_that_nothing_uses_up() -> None:
     found = sdp.calibrate_programme(with_(TWO, target__epsilon=1e6, rounds=[{"mechanism": "grr:d=4", "count": 2}]))
     assert found.check.within and budgets(found) == [500.0], "the end of the range"
@@ -258,6 +259,7 @@ def test_what_is_neither_complete_nor_open_says_what_it_lacks() -> None:
         sdp.calibrate_programme(with_(TWO, rounds=[{"mechanism": "mix-dump:d=8"}]))
 
 
+@pytest.mark.heavy
 def test_periods_of_several_units_are_named() -> None:
     told = with_(TWO, target__per="13 weeks") | {"start": "2024-01-01", "until": "2024-12-31"}
     told["rounds"] = [{"mechanism": "grr:eps0=1,d=16", "every": "week"}]

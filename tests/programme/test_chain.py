@@ -160,6 +160,7 @@ def test_other_sizes_than_the_plans_are_noted(home: Path) -> None:
     assert result.stderr.count("note: ") == 1 and "errors about 2 times as small" in result.stderr
 
 
+@pytest.mark.heavy
 def test_what_a_folder_refuses(home: Path) -> None:
     plans, data = home / "plans", home / "data.parquet"
     for view in (["--counts"], ["--top", 2], ["--fit"], ["--quantiles", 0.5]):

@@ -35,6 +35,7 @@ def written(tmp_path: Path, **changed: Any) -> Path:
     return path
 
 
+@pytest.mark.heavy
 def test_the_example_is_the_shipped_report() -> None:
     found = deployment(EXAMPLE)
     assert found == deployment(SHIPPED) and found.met

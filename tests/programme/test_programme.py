@@ -136,6 +136,7 @@ def test_users_may_be_written_in_words() -> None:
     assert sdp.check(with_(ONE, population__users="2M", minimum_batch="40 thousand")).epsilon == plain.epsilon
 
 
+@pytest.mark.heavy
 def test_a_smallest_batch_is_counted_on() -> None:
     small = sdp.check(with_(ONE, minimum_batch=4000, population__colluding=10))
     assert small.rounds[0].counted == 3990
@@ -148,6 +149,7 @@ def test_a_smallest_batch_is_counted_on() -> None:
     assert other.rounds[0].counted == 5000
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("share", "away"),
     [("0.1", 3), (0.1, 3), ("1/3", 10), ("0.34", 11), ("1e-9", 1), ("10%", 3), ("34 %", 11), (3, 3), ("3", 3), (0, 0)],
@@ -245,6 +247,7 @@ def test_a_tiny_delta_goes_through_renyi_and_says_so() -> None:
     assert found.epsilon == pytest.approx(acc.epsilon(delta=1e-200, method="renyi"), rel=1e-9)
 
 
+@pytest.mark.heavy
 def test_the_statement_never_rounds_down() -> None:
     found = sdp.check(TWO)
     shown = float(str(found).split("together (")[1].split(",")[0])
@@ -255,6 +258,7 @@ def test_the_statement_never_rounds_down() -> None:
         assert word in str(found)
 
 
+@pytest.mark.heavy
 def test_progress_is_told() -> None:
     steps: list[tuple[int, int]] = []
     sdp.check(TWO, progress=lambda done, total: steps.append((done, total)))

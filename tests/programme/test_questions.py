@@ -110,6 +110,7 @@ def test_names_of_files_are_tame_and_differ() -> None:
     assert list(made) == ["a-b.json", "a-b-2.json", "programme-lock.json", "round-3.json"]
 
 
+@pytest.mark.heavy
 def test_labels_from_a_file_beside_the_programme(tmp_path: Path) -> None:
     (tmp_path / "fruit.txt").write_text("apple\n\n pear \n", encoding="utf-8")
     path = tmp_path / "p.json"
@@ -361,6 +362,7 @@ def test_folders_of_others_are_refused(small: sdp.CalibratedProgramme, tmp_path:
         sdp.calibrate_programme(asking({"mechanism": "grr:d=4"})).save_plans(tmp_path / "new")
 
 
+@pytest.mark.heavy
 def test_what_changed_is_missing_or_extra_is_named(small: sdp.CalibratedProgramme, tmp_path: Path) -> None:
     small.save_plans(tmp_path)
     session, lock = tmp_path / "session.json", tmp_path / locking.LOCK_NAME
@@ -399,6 +401,7 @@ def test_what_changed_is_missing_or_extra_is_named(small: sdp.CalibratedProgramm
     assert problem.startswith(f"{locking.LOCK_NAME} changed")
 
 
+@pytest.mark.heavy
 def test_plans_that_cost_more_than_the_budget(small: sdp.CalibratedProgramme, tmp_path: Path) -> None:
     """A plan with a larger budget, truly stated, its digest written into the lock: what ships is composed."""
     small.save_plans(tmp_path)
@@ -426,6 +429,7 @@ def test_a_programme_that_changed(small: sdp.CalibratedProgramme, tmp_path: Path
     assert found.exit_code == 1 and f"{path} changed after the plans were calibrated" in found.output
 
 
+@pytest.mark.heavy
 def test_one_plan(small: sdp.CalibratedProgramme, tmp_path: Path) -> None:
     small.save_plans(tmp_path)
     path = tmp_path / "session.json"

@@ -33,6 +33,7 @@ def batch_of(plan: sdp.Plan, users: int, **more: Any) -> Batch:
 # -- the shuffler -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_a_batch_is_merged_once(tmp_path: Path) -> None:
     plan = plan_with()
     one, two = batch_of(plan, 60), batch_of(plan, 60)
@@ -111,6 +112,7 @@ def test_one_hostile_report_does_not_spoil_the_batch() -> None:
     assert collector.ingest(shuffler.batch()) and collector.users == 3
 
 
+@pytest.mark.heavy
 def test_a_hostile_number_does_not_take_the_memory() -> None:
     query = Histogram(column="x", labels=list(range(70_000)), mechanism="grr:eps0=2")
     shuffler = sdp.Shuffler(sdp.Plan(query=query, users=10, delta=1e-6))
@@ -189,6 +191,7 @@ def test_a_stated_eps_of_several_reports_is_accepted_exactly_if_it_is_proved() -
             sdp.Plan.from_dict(data)
 
 
+@pytest.mark.heavy
 def test_a_plan_that_was_not_verified_never_shows_less_than_is_true() -> None:
     data = plan_with().to_dict()
     data["guarantee"]["epsilon"] = 0.001

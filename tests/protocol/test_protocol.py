@@ -78,6 +78,7 @@ def test_any_change_of_a_plan_changes_its_digest() -> None:
     assert len({plan.digest for plan in plans}) == len(plans)
 
 
+@pytest.mark.heavy
 def test_a_plan_that_claims_too_little_is_refused(tmp_path: Path) -> None:
     plan = plan_with()
     data = plan.to_dict()
@@ -143,6 +144,7 @@ def test_every_value_is_reported_at_the_same_length(query: Any) -> None:
     assert len(lengths) == 1 and set(next(iter(lengths))) == {size}
 
 
+@pytest.mark.heavy
 def test_messages_hold_the_law_of_the_mechanism_and_nothing_else() -> None:
     """The bytes are those of the codec: read back, they have the probabilities of the mechanism, chi-square."""
     plan = plan_with("grr:eps0=1")
@@ -181,6 +183,7 @@ def test_a_tuple_must_have_one_entry_per_column() -> None:
         client.report((1.0,))
 
 
+@pytest.mark.heavy
 def test_a_client_loads_little(tmp_path: Path) -> None:
     plan_with().save(tmp_path / "plan.json")
     code = (
@@ -227,6 +230,7 @@ def test_the_order_is_uniform(memory: int) -> None:
     assert np.sum((counts - repeat / 24) ** 2 / (repeat / 24)) < 62  # 23 degrees of freedom, one in 50,000
 
 
+@pytest.mark.heavy
 def test_nothing_is_lost_out_of_core(tmp_path: Path) -> None:
     plan = sdp.Plan(query=Mean(column="x", low=0, high=1, mechanism="laplace:eps0=1"), users=50_000, delta=1e-6)
     m = plan.query.randomizer
@@ -513,6 +517,7 @@ def test_a_collector_file_of_the_old_version(tmp_path: Path) -> None:
     assert old([], counts).users == 0
 
 
+@pytest.mark.heavy
 def test_killed_while_saving_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     """A process that saves without end is killed: the file is always a whole one, with every batch it had told of."""
     plan_with(users=20).save(tmp_path / "plan.json")

@@ -274,6 +274,7 @@ def test_a_missing_folder_for_temporary_files(tmp_path: Path) -> None:
     assert shuffler.batch(early=True).data.tolist() == [0, 0]
 
 
+@pytest.mark.heavy
 def test_temporary_files_that_were_cut_are_noticed(tmp_path: Path) -> None:
     filled = Filled("grr:eps0=4", memory=70, folder=tmp_path)
     victim = next(path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size)
@@ -303,6 +304,7 @@ def test_a_batch_says_nothing_of_the_one_before(tmp_path: Path) -> None:
     assert [*said, shuffler.batch().header.for_release] == [False, None, True, False]
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_process_leaves_the_temporary_files_to_its_parent(tmp_path: Path) -> None:
     """It neither adds to them nor removes them when it ends."""

@@ -129,6 +129,7 @@ def test_without_a_local_guarantee_it_says_so() -> None:
     assert "1.01 messages on average, of 1 byte each" in plan_of("pure-dump:messages=0.01").statement().markdown()
 
 
+@pytest.mark.heavy
 def test_rounds_are_composed() -> None:
     plan = plan_of()
     total = sdp.Accountant().compose(plan.query.randomizer, n=10_000, count=13).epsilon(delta=plan.delta)
@@ -142,6 +143,7 @@ def test_rounds_are_composed() -> None:
     assert right > right_guesses(plan.epsilon, plan.delta)[0]
 
 
+@pytest.mark.heavy
 def test_two_values_that_are_near_where_the_guarantee_is_for_these() -> None:
     sides = {"west": 0, "east": 10, "south": 0, "north": 10, "across": 4, "up": 4}
     query = sdp.queries.Location(column=["x", "y"], eps=0.2, near=0.5, **sides)
@@ -226,6 +228,7 @@ def test_an_answer_states_what_was_counted() -> None:
     assert [section.heading for section in said.sections[1:]] == HEADINGS
 
 
+@pytest.mark.heavy
 def test_what_does_not_hold_is_not_claimed() -> None:
     early = collected(60, minimum=60)
     assert "A batch was too small for mixing" in early.statement().markdown()  # also before it is released

@@ -173,6 +173,7 @@ def test_a_level_without_a_report_leaves_the_others_as_they_are() -> None:
     assert np.isfinite(low).tolist() == known and np.isposinf(high).tolist() == [not each for each in known]
 
 
+@pytest.mark.heavy
 def test_the_error_of_every_range_of_many_bins() -> None:
     bins = 2**13
     query = RangeQuery(column="x", low=0, high=bins, bins=bins, mechanism="grr:eps0=4")
@@ -290,6 +291,7 @@ def test_means_of_vectors(eps0: float, n: int, data: str, repeats: int, low: flo
     assert low <= share.min() and share.max() <= high, share.round(3)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("all directions", "both ends", "one number")
 @pytest.mark.parametrize("data", VECTORS)
 def test_means_of_few_vectors_are_covered(data: str) -> None:

@@ -72,6 +72,7 @@ def test_a_search_finds_what_is_common_and_nothing_else() -> None:
     assert np.mean(np.abs(scores) < 1.96) >= LEVEL - 4 * math.sqrt(LEVEL * (1 - LEVEL) / len(scores))
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("1024")
 @pytest.mark.parametrize("functions", [64, 1024])
 def test_a_string_that_everybody_holds_brings_no_others_with_it(functions: int) -> None:
@@ -86,6 +87,7 @@ def test_a_string_that_everybody_holds_brings_no_others_with_it(functions: int) 
     assert wrong <= runs * 0.05 + 2.5 * math.sqrt(runs * 0.05 * 0.95)
 
 
+@pytest.mark.heavy
 def test_noise_alone_gives_nothing() -> None:
     rng = np.random.default_rng(3)
     values = rng.integers(1, 256, size=(6000, 3), dtype=np.uint8)
@@ -114,6 +116,7 @@ def test_buckets_are_pairwise_uniform() -> None:
                 assert abs(np.mean(both) - 1 / m.l**2) < 5 / m.l / math.sqrt(2**14)
 
 
+@pytest.mark.heavy
 def test_privacy_is_that_of_a_parallel_composition() -> None:
     """Brute force over the whole law of two functions and all strings of one byte."""
     m = PrefixHash(eps0=1.0, length=1, functions=2, l=2, salt=3)
@@ -163,6 +166,7 @@ def test_a_simulation_compares_the_strings_that_were_found() -> None:
     assert both.truth.labels == answer.labels[:2] and both.truth.value[1] == pytest.approx(3000 / 9900)
 
 
+@pytest.mark.heavy
 def test_counts_add_up_and_are_saved(tmp_path: Any) -> None:
     pa = pytest.importorskip("pyarrow")
     from shuffledp.engines.local import Local

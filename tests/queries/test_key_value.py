@@ -109,6 +109,7 @@ def test_the_plan_file_and_bad_settings() -> None:
             rating(**changed)
 
 
+@pytest.mark.heavy
 def test_the_answer_is_shown_with_its_means() -> None:
     query, values = rating(), held(5000)
     answer: Any = answers(query, [values], 1, seed=5)[0]

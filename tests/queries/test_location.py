@@ -46,6 +46,7 @@ def test_the_mass_of_a_rectangle() -> None:
         assert float(_corner(np.array(a), np.array(math.inf))) == pytest.approx(strip, abs=2e-9)
 
 
+@pytest.mark.heavy
 def test_each_corner_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
@@ -118,6 +119,7 @@ def test_what_is_refused() -> None:
         PlanarCells(d01=1.0, dmax=1.0, across=3, up=1, wide=1.0, high=1.0)
 
 
+@pytest.mark.heavy
 def test_the_map() -> None:
     query, values = town(), places()
     answer: Any = answers(query, values, 1, seed=0)[0]

@@ -106,6 +106,7 @@ def test_errors_of_ranges_are_large_enough_where_noise_is_low() -> None:
         assert 0.8 < np.mean(error**2) / stated < 1.0 + 4.0 * np.sqrt(2.0 / 300) * 0.5
 
 
+@pytest.mark.heavy
 def test_every_range_is_exact_without_noise() -> None:
     for bins, branching in ((30, 2), (31, 3), (7, 10)):
         query = RangeQuery(column="wait", low=0, high=bins, bins=bins, branching=branching, mechanism="grr:eps0=1")

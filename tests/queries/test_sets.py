@@ -127,6 +127,7 @@ def test_a_made_mechanism_and_bad_settings() -> None:
             basket(**changed)
 
 
+@pytest.mark.heavy
 def test_arrow_lists_are_counted() -> None:
     pa = pytest.importorskip("pyarrow")
     from shuffledp.engines.local import Local
@@ -140,6 +141,7 @@ def test_arrow_lists_are_counted() -> None:
     assert np.all(np.abs(answer.value - truth.value) <= 4.5 * answer.stderr)
 
 
+@pytest.mark.heavy
 def test_intervals_of_the_population_hold_the_draw_from_long_lists() -> None:
     """Four items each and room for one: at a large eps0 most of the error is which one was drawn."""
     query = SetFrequency(column="basket", labels=list("abcdef"), size=1, mechanism="privset:eps0=8")

@@ -196,6 +196,7 @@ def test_plan_files_of_earlier_versions_are_read() -> None:
         assert query_from(json.loads(json.dumps(made.to_dict()))) == made
 
 
+@pytest.mark.heavy
 def test_clipping_is_said_with_the_answer() -> None:
     said = "are clipped to [0, 60 min], and missing ones count as 5 min"
     query = wait(unit="min", missing=5)

@@ -16,6 +16,7 @@ def step(**changed: Any) -> VectorMean:
     return VectorMean(**{"column": ("a", "b"), "norm": 2.0, "unit": "m", "mechanism": "privunit:eps0=3", **changed})
 
 
+@pytest.mark.heavy
 @repeats
 def test_unbiased_with_the_right_errors(repeats: int) -> None:
     rng = np.random.default_rng(0)

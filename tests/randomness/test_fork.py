@@ -99,6 +99,7 @@ MAKERS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", MAKERS)
 def test_parent_and_children_draw_apart(kind: str) -> None:
     draw = MAKERS[kind]()

@@ -53,6 +53,7 @@ def test_all_orders_are_equally_likely(size: int, few: int, monkeypatch: pytest.
         assert stats.chisquare(seen).pvalue > 1e-4
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("2")
 @pytest.mark.parametrize("few", [2, 7])
 def test_every_row_may_get_everywhere_across_blocks(few: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,7 @@ def test_there_is_one_reader() -> None:
 # -- every function that takes a delta -------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_amplify_and_certificates() -> None:
     g = sdp.amplify(GRR, n=N, delta=RULE)
     assert g == sdp.amplify(GRR, n=N, delta=delta_at(RULE, N)) and g.delta == delta_at(RULE, N)

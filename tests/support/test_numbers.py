@@ -31,6 +31,7 @@ def unit(text: str, digits: int) -> Decimal:
     return Decimal(1).scaleb(value.adjusted() - digits + 1) if value else Decimal(0)
 
 
+@pytest.mark.heavy
 @examples(1000)
 @given(finite, figures)
 def test_floats_go_to_the_named_side(x: float, digits: int) -> None:
@@ -45,6 +46,7 @@ def test_floats_go_to_the_named_side(x: float, digits: int) -> None:
         assert "." not in text or not text.partition("e")[0].endswith(("0", "."))
 
 
+@pytest.mark.heavy
 @examples(300)
 @given(st.fractions(min_value=-(10**6), max_value=10**6, max_denominator=10**9), figures)
 def test_fractions_go_to_the_named_side(x: Fraction, digits: int) -> None:
@@ -196,6 +198,7 @@ def test_a_sweep_over_eps0_shows_no_larger_budget() -> None:
         assert float(line[0]) <= value
 
 
+@pytest.mark.heavy
 def test_calibrate_and_users() -> None:
     text, found = both("calibrate", "grr:d=64", "--n", "1e5", "--epsilon", "0.0123456789", "--delta", repr(DELTA))
     spec, sentence = text.splitlines()
@@ -271,6 +274,7 @@ def test_batches_and_mixtures() -> None:
         assert float(eps) >= one.epsilon
 
 
+@pytest.mark.heavy
 def test_certificates(tmp_path: Path) -> None:
     out = str(tmp_path / "proof.json")
     assert run("certify", "general:eps0=1.1", "--n", "54321", "--delta", repr(DELTA), "--out", out).exit_code == 0

@@ -154,6 +154,7 @@ def test_devices_and_pipes_on_the_command_line(kind: str, tmp_path: Path) -> Non
 # -- JSON and YAML ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_depth() -> None:
     most = json_text.MOST_DEPTH
     fine, deep = "[" * most + "]" * most, "[" * (most + 1) + "]" * (most + 1)
@@ -424,6 +425,7 @@ def test_a_method_that_no_proof_needs(which: int, method: dict[str, Any], tmp_pa
     assert "nodes" in said(sdp.verify, tmp_path / "proof.json") or "bits" in str(method)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("contour")
 @pytest.mark.parametrize(("which", "times"), [(0, 2000), (3, 200)], ids=["contour", "swap"])
 def test_equal_pairs_are_proved_once(which: int, times: int, tmp_path: Path) -> None:
@@ -435,6 +437,7 @@ def test_equal_pairs_are_proved_once(which: int, times: int, tmp_path: Path) -> 
     assert time.process_time() - start < 5.0
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_cases("contour")
 @pytest.mark.parametrize(("which", "times"), [(0, 2000), (3, 300)], ids=["contour", "swap"])
 def test_many_different_proofs_are_refused(

@@ -46,6 +46,7 @@ def test_commands_and_options(tmp_path: Path) -> None:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_a_plan_its_batch_and_the_state_of_its_collector(tmp_path: Path) -> None:
     plan = sdp.Plan.load(OLD / "plan-1.json")
     assert plan.query.randomizer.spec == "optimized-unary:eps0=2,d=4"
@@ -77,6 +78,7 @@ def test_a_certificate(name: str) -> None:
     assert "neighbors" in proved.to_dict()
 
 
+@pytest.mark.heavy
 def test_a_programme() -> None:
     assert sdp.check(OLD / "programme.yaml").within
 

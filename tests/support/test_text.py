@@ -18,6 +18,7 @@ from shuffledp._support.text import visible
 HOSTILE = "week\nWITHIN BUDGET: all is well\x1b[2K\x1b]0;title\x07\x9b31m\u202e\u2028\r\x08end"
 
 
+@pytest.mark.heavy
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_nothing_that_acts_is_left(text: str) -> None:
     shown = visible(text)
