@@ -24,6 +24,7 @@ def test_it_loads_with_every_answer(page: Any, server: str) -> None:
     opened(page, server + HAND)
     assert headline(page) == "ε ≤ 0.012504" and "very strong" in page.text_content("#level")
     page.click("#bounds-section > summary")
+    page.wait_for_selector("#bounds tbody tr")  # the section asks only after the click was handled
     settled(page)
     for place in ("#curve-n path.upper", "#curve-noise path.upper", "#rounds-chart path.upper", "#scale .needle"):
         assert page.locator(place).count() == 1
@@ -106,6 +107,7 @@ def test_a_newer_question_leaves_the_older(page: Any, server: str) -> None:
 def test_a_panel_without_an_answer_shows_no_older_one(page: Any, server: str) -> None:
     opened(page, f"{server}#mechanism=grr&eps0=2&d=64&n=100000&delta=1e-7&rounds=4")
     page.click("#bounds-section > summary")
+    page.wait_for_selector("#bounds tbody tr")  # the section asks only after the click was handled
     settled(page)
     said = "the answer takes too long."
     for path in ("compose", "compare", "dropouts", "curves"):
