@@ -49,7 +49,7 @@ examples-data: $(STAMP)
 	$(BIN)/python examples/fetch.py
 
 test: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "$(QUICK)" $(OWN:%=--ignore=%)
+	$(BIN)/python $(PYTEST) -m "$(QUICK)" tests $(OWN:%=--ignore=%)
 	$(BIN)/python -O -m pytest -q -m "$(QUICK)" $(REFUSALS)
 
 # What takes a fifth of a second or more each: not needed after every edit, but before a merge.
@@ -109,9 +109,9 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# What the pages show, cite and name.
+# What the pages show, cite and name, and the examples of all docstrings.
 test-docs: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "$(MERGE)" tests/documentation tests/test_pages.py tests/test_note.py
+	$(BIN)/python $(PYTEST) -m "$(MERGE)" src tools tests/documentation tests/test_pages.py tests/test_note.py
 
 # The site, in build/site: all code of all pages is run unless build/results has it from the same page, library and
 # packages; what is shown is compared, a warning is an error, and nothing may come from elsewhere.
