@@ -110,6 +110,12 @@ def test_long_lines_say_so() -> None:
         assert sdp.amplify(spec, n=1000, delta=1e-6).epsilon > 0.0
 
 
+def test_a_row_without_a_block_between_two_others() -> None:
+    """The contours of the lower end's members reach so differently far that one of them has no node in some part."""
+    found = sdp.amplify("metric-laplace:d01=0.9178199046922378,dmax=3.901542634996328", n=308, delta=1.7121624747e-10)
+    assert found.lower is not None and 0.999 * found.epsilon <= found.lower <= found.epsilon
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("tries", [4, slow(1_000)])
 def test_no_upper_bound_is_below_the_lower_one(tries: int) -> None:

@@ -165,7 +165,7 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
     else:
         growth = np.empty((row.size, block), dtype=np.complex128)
         starts = np.searchsorted(row, np.arange(len(x) + 1))
-        for i in range(len(x)):
+        for i in np.flatnonzero(np.diff(starts)):  # a row may have no block here
             mine = slice(starts[i], starts[i + 1])
             growth[mine] = _product(led[mine], step[i])
     growth += alone[row]
