@@ -52,6 +52,21 @@ def ordered(slot: Slot, m: Laplace, backward: bool) -> ShuffledPair:
     return pair.swapped() if backward else pair
 
 
+def covering(every: list[Slot], distance: int, beyond: int) -> tuple[int, int]:
+    """The closest listed pair that covers this distance and a type this far beyond the pair, and the type's place.
+
+    The type moves with the pair's nearer end, unless the wider law covers this distance: then everything is shifted.
+    """
+    for apart in sorted({slot.apart for slot in every if slot.apart >= distance}):
+        group = [slot for slot in every if slot.apart == apart]
+        near = group[0].nearest
+        held = beyond + (apart if near is None else distance)
+        in_reach = min(slot.held for slot in group) <= held <= max(slot.held for slot in group)
+        if in_reach and (near is None or near <= distance):
+            return apart, held
+    raise AssertionError(f"no law covers the distance {distance} and a type {beyond} beyond")
+
+
 PLANS: dict[str, dict[str, Any]] = {
     "usual": {},
     "wider": {
@@ -76,7 +91,6 @@ def test_every_pair_and_type_is_covered(monkeypatch: pytest.MonkeyPatch, bits: i
     s = np.concatenate(
         [-np.geomspace(1e-3, 2 * math.exp(2 * eps0), 60), np.geomspace(1e-3, 2 * math.exp(2 * eps0), 60)]
     )
-    groups = sorted({slot.apart for slot in every})
     made: dict[tuple[Slot, bool, float], Law] = {}
     wide = 0
     for g, h in itertools.combinations(range(size + 1), 2):
@@ -90,11 +104,7 @@ def test_every_pair_and_type_is_covered(monkeypatch: pytest.MonkeyPatch, bits: i
             if held <= right:
                 apart, held, turned = size, x, backward
             else:
-                apart = min(k for k in groups if k >= right - left)
-                group = [slot for slot in every if slot.apart == apart]
-                # the type moves with h, unless the wider law covers this distance: then everything is shifted
-                held += apart - right if group[0].nearest is None else -left
-                assert group[0].nearest is None or group[0].nearest <= right - left
+                apart, held = covering(every, right - left, held - right)
             if apart == size and turned:  # only one order is listed: reflect
                 held, turned = size - held, False
             ends = sorted(slot.held for slot in every if slot.apart == apart)

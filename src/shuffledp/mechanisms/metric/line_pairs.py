@@ -25,8 +25,9 @@ merged (lower bound: all others hold one value).
 numeric/laplace_types.py hold for all whole numbers, wherever the domain ends; for a pair g < k and a type x:
 
 - if x lies between them, the pair is moved apart to (g, g + m): types 0, ..., m of the pair (0, m);
-- if x > k and low <= k - g <= top, g is moved to k - top, which raises the law of the slot, and everything is shifted:
-  the pair (0, top) and types in (top, M + top - low], as x - g <= M.  Types x < g are the mirror images of these;
+- if x = k + e and low <= k - g <= top, g is moved to k - top, which raises the law of the slot, and everything is
+  shifted: the pair (0, top) and the type top + e, with e <= M - low.  Types x < g are the mirror images of these.  As
+  these laws serve every pair at most ``top`` apart, only types with e > M - low are left for closer pairs;
 - types in a cell of D units are mixtures of those at its ends, present with probability 1/cosh(D/2).
 
 How wide cells and groups of distances are decides only how sharp the bound is: so wide that their spread, the variance
@@ -39,7 +40,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -47,13 +48,11 @@ import numpy as np
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
 from ...numerics.pair import TINY, FloatArray, IntArray, ShuffledPair, both_directions
-from ...numerics.rows import pad
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair, TypeTable
+from ..numeric.laplace_laws import Laws, Slot, law, table
 from ..numeric.laplace_types import cells, log_spread_between, log_spread_far, shares, widest
 
-#: P0, P1 and t.
-Laws = tuple[FloatArray, FloatArray, FloatArray]
 #: Spread that the intervals of positions and distances may add.
 ROOM = 0.002
 #: Width of a piece near the pair.
@@ -61,10 +60,7 @@ PIECE = 1 / 32
 #: By how much the logarithm of a spread may exceed that of the worst pair and type.
 _ROOM = 4e-4
 #: Beyond this length hardly any user is free; and the most laws that are listed.
-_LONGEST, _MOST_SLOTS = 12.0, 600
-
-#: The pair (0, top), the type that the others are, and with what probability they are present.
-Slot = tuple[int, int, float]
+_LONGEST, _MOST_SLOTS = 12.0, 300
 
 
 @dataclass(frozen=True)
@@ -111,13 +107,13 @@ class LinePairs:
         """Distances top - width to top, by moving x1."""
         return self._laws(top, self.length, self.length - 2 * (top - width))
 
-    def among(self, apart: int, held: int) -> Laws:
-        """The pair (0, apart) among others who hold this, the points of a piece moved to its ends."""
-        return self._laws(apart, held, -held)
+    def power(self, k: IntArray) -> FloatArray:
+        """e^(-hk): the product is exact."""
+        return np.exp(-self.step * k.astype(np.float64))
 
     def _merged(self, held: int) -> ShuffledPair:
-        """The others hold this; pieces are merged."""
-        laws = self.among(self.apart, held)
+        """The pair (0, m) among others who hold this; pieces are merged."""
+        laws = self._laws(self.apart, held, -held)
         return ShuffledPair(*(np.concatenate([law[:2], law[2::2] + law[3::2]]) for law in laws))
 
     def _laws(self, apart: int, low: int, high: int) -> Laws:
@@ -142,12 +138,16 @@ class LinePairs:
 
     def _pieces(self, start: int, stop: int, rising: bool) -> IntArray:
         """First and last of the pieces of start+1..stop, finest away from the center, where X is largest."""
-        length, unit = stop - start, 4.0 / self.step
-        count = math.ceil(4.0 / PIECE * math.log1p(length / unit))
-        inner = np.floor(unit * np.expm1(np.arange(1, count) * (PIECE / 4.0))).astype(np.int64)
-        ends = np.unique(np.concatenate([inner[(inner > 0) & (inner < length)], [length]]))
-        first = np.concatenate([[0], ends[:-1]]) + 1
-        return start + np.stack([first, ends]) if rising else stop + 1 - np.stack([ends, first])
+        cuts = self._cuts[: np.searchsorted(self._cuts, stop - start)]
+        first, last = np.append(0, cuts) + 1, np.append(cuts, stop - start)
+        return np.array([start + first, start + last] if rising else [stop + 1 - last, stop + 1 - first])
+
+    @cached_property
+    def _cuts(self) -> IntArray:
+        """Where pieces end that widen from PIECE on, as far as any law reaches."""
+        unit = 4.0 / self.step
+        count = math.ceil(4.0 / PIECE * math.log1p(2 * self.length / unit))
+        return np.unique(np.floor(unit * np.expm1(np.arange(1, count + 1) * (PIECE / 4.0))).astype(np.int64))
 
 
 def _widest(make: Callable[[int], Laws], width: int, least: int, most: FloatArray) -> tuple[int, Laws]:
@@ -191,18 +191,14 @@ def swap_set(line: LinePairs) -> SwapSet:
             f"bound 'swap' of metric-laplace needs dmax up to {_LONGEST:g}, got {length:g}: beyond, hardly any user is "
             "free to be exchanged for the victim; use bound='auto'."
         )
-    worst = ShuffledPair(*line.among(line.apart, line.length))
+    worst = law(Slot(line.apart, line.length, 1.0), line.step, line.power)
     common = math.exp(-0.5 * length) * (1.0 - 2.0**-48)
     return SwapSet([SwapPair((worst, worst.swapped()), common, more=partial(_table, line, slots(line)))])
 
 
 def _table(line: LinePairs, listed: list[Slot]) -> TypeTable:
     """The laws in both directions."""
-    laws = []
-    for top, held, share in listed:
-        p0, p1, t = line.among(top, held)
-        laws += [(p0, p1, share * t), (p1, p0, share * t)]
-    return TypeTable(*(pad(list(column)) for column in zip(*laws, strict=True)))
+    return table(listed, [True] * len(listed), line.step, line.power)
 
 
 def slots(line: LinePairs) -> list[Slot]:
@@ -210,21 +206,21 @@ def slots(line: LinePairs) -> list[Slot]:
     h, apart, far = line.step, line.apart, line.length
     most = log_spread_far(h * apart, h * far) + _ROOM
     half = cells(0, (apart + 1) // 2, h, lambda x: most - log_spread_between(h * apart, h * x))
-    found = [(apart, x, share) for x, share in shares([*half, *(apart - x for x in half)], h)]
-    top = apart
+    found = [Slot(apart, x, share) for x, share in shares([*half, *(apart - x for x in half)], h)]
+    top, covered = apart, 0
     while top > 0:
-        ends, width = _group(line, top, most)
-        found += [(top, x, share) for x, share in shares(ends, h)]
+        ends, low = _group(line, top, covered, most)
+        found += [Slot(top, x, share) for x, share in shares(ends, h)]
         if len(found) > _MOST_SLOTS:
             raise BoundNotApplicableError(
                 "bound 'swap' of metric-laplace takes too many laws for such distances; use bound='auto'."
             )
-        top -= width + 1
+        top, covered = low - 1, far - low
     return found
 
 
-def _group(line: LinePairs, top: int, most: float) -> tuple[list[int], int]:
-    """Ends of cells of the types beyond a pair at most ``top`` apart, and how many smaller distances they are for."""
+def _group(line: LinePairs, top: int, covered: int, most: float) -> tuple[list[int], int]:
+    """Ends of cells of types more than ``covered`` beyond a pair at most ``top`` apart, and their least distance."""
     h, far = line.step, line.length
     width = widest(top, lambda more: log_spread_far(h * top, h * (far + more)), most)
-    return cells(far + width, top, h, lambda x: most - log_spread_far(h * top, h * x)), width
+    return cells(far + width, top + covered, h, lambda x: most - log_spread_far(h * top, h * x)), top - width

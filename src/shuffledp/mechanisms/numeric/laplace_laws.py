@@ -37,57 +37,56 @@ class Slot(NamedTuple):
 
 
 class Powers(NamedTuple):
-    """a^k and 1 - a^k for k = 0, 1, ..., and a^k for any whole k."""
+    """a^k and 1 - a^k for whole k, a = e^-rate."""
 
-    falls: FloatArray
-    less: FloatArray
-    power: Power
+    rate: float
+    falls: Power
 
-    @classmethod
-    def of(cls, slots: Sequence[Slot], rate: float, power: Power) -> Powers:
-        """As many as these slots need."""
-        k = np.arange(2 * max(max(slot.apart, slot.held) for slot in slots) + 1)
-        return cls(power(k), -np.expm1(-rate * k), power)
+    def less(self, k: Whole) -> FloatArray:
+        """1 - a^k."""
+        return np.asarray(-np.expm1(-self.rate * k))
 
 
 def law(slot: Slot, rate: float, power: Power) -> ShuffledPair:
     """The victim's two laws and t on the ends of the pieces."""
-    return ShuffledPair(*_laws(slot, rate, Powers.of([slot], rate, power)))
+    return ShuffledPair(*_laws(slot, Powers(rate, power)))
 
 
 def table(slots: Sequence[Slot], both_ways: Sequence[bool], rate: float, power: Power) -> TypeTable:
     """The laws of all slots; those in ``both_ways`` appear with P0 and P1 in either order."""
-    powers = Powers.of(slots, rate, power)
-    laws = [_laws(slot, rate, powers) for slot in slots]
+    powers = Powers(rate, power)
+    laws = [_laws(slot, powers) for slot in slots]
     laws += [(p1, p0, t) for (p0, p1, t), twice in zip(laws, both_ways, strict=True) if twice]
     return TypeTable(*(pad(list(column)) for column in zip(*laws, strict=True)))
 
 
-def _laws(slot: Slot, rate: float, powers: Powers) -> Laws:
+def _laws(slot: Slot, powers: Powers) -> Laws:
     """P0, P1 and t."""
-    p0, p1, t = _plain(slot, rate, powers) if slot.nearest is None else _wide(slot, slot.nearest, rate, powers)
+    p0, p1, t = _plain(slot, powers) if slot.nearest is None else _wide(slot, slot.nearest, powers)
     return p0, p1, slot.share * t
 
 
-def _plain(slot: Slot, rate: float, powers: Powers) -> Laws:
+def _plain(slot: Slot, powers: Powers) -> Laws:
     """a^|y-x| at the ends of the pieces, with what the pieces hold."""
+    rate = powers.rate
     ends = _ends(slot.apart, slot.held, rate)
     count, step = np.diff(ends) + 1, -math.expm1(-rate)
-    more = powers.less[count] / (step * (1.0 + powers.falls[count - 1])) - 1.0
+    more = powers.less(count) / (step * (1.0 + powers.falls(count - 1))) - 1.0
     weight = np.ones(ends.size)
     weight[[0, -1]] = 1.0 / step  # with the whole tail
     weight[:-1] += more
     weight[1:] += more
     weight *= step / (1.0 + math.exp(-rate))
-    p0, p1, t = (weight * powers.falls[np.abs(ends - x)] for x in (0, slot.apart, slot.held))
+    p0, p1, t = (weight * powers.falls(np.abs(ends - x)) for x in (0, slot.apart, slot.held))
     return p0, p1, t
 
 
-def _wide(slot: Slot, nearest: int, rate: float, powers: Powers) -> Laws:
+def _wide(slot: Slot, nearest: int, powers: Powers) -> Laws:
     """The law that covers the distances ``nearest`` to ``apart``: u is K or 0, v is put on the ends of pieces."""
+    rate = powers.rate
     apart, held, top = slot.apart, slot.held, max(slot.held, slot.apart)
     beyond = max(held - nearest, apart - held)  # K = a^-this
-    ends = _wide_ends(held, rate)
+    ends, level = _wide_ends(held, rate), powers.falls(np.array(beyond))
     points = np.diff(ends, append=top + 1)  # of every piece but its right end; of the last one up to the top
     y = np.arange(top + 1)
     weight = np.full(y.size, -math.expm1(-rate) / (1.0 + math.exp(-rate)))
@@ -95,11 +94,11 @@ def _wide(slot: Slot, nearest: int, rate: float, powers: Powers) -> Laws:
     # u/K = a^(|y - apart| - |y - held| + beyond); the part with u = K, and the rest
     from_apart, from_held = np.abs(y - apart), np.abs(y - held)
     masses = (
-        weight * powers.falls[from_apart] * powers.falls[beyond],
-        weight * powers.falls[from_held] * powers.less[from_apart - from_held + beyond],
+        weight * powers.falls(from_apart) * level,
+        weight * powers.falls(from_held) * powers.less(from_apart - from_held + beyond),
     )
-    ahead = powers.less[2 * (y - np.repeat(ends, points))]  # the part that goes to the right end
-    ahead /= np.repeat(powers.less[2 * points], points)
+    ahead = powers.less(2 * (y - np.repeat(ends, points)))  # the part that goes to the right end
+    ahead /= np.repeat(powers.less(2 * points), points)
     ahead[held:] = 0.0  # already there
     parts, first = [], np.cumsum(points) - points
     for mass in masses:
@@ -107,8 +106,8 @@ def _wide(slot: Slot, nearest: int, rate: float, powers: Powers) -> Laws:
         at[1:] += np.add.reduceat(mass * ahead, first)[:-1]
         parts.append(at)
     sent, rest = parts
-    v = powers.power(2 * ends - held)
-    p1 = np.concatenate([sent / powers.falls[beyond], np.zeros(rest.size)])
+    v = powers.falls(2 * ends - held)
+    p1 = np.concatenate([sent / level, np.zeros(rest.size)])
     return np.concatenate([sent * v, rest * v]), p1, np.concatenate([sent, rest])
 
 

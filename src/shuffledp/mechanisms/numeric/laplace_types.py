@@ -11,9 +11,9 @@ slot rises in convex order, whatever the others are.  For E >= a^(g-h) delta is 
    empty or contains {y <= g}.  As R(g-1) exceeds R(g) on {y < g} only, the value of this A rises.  For P1 = R(g) all
    is the same with the signs changed: X is negative and smallest on {y <= g}, and E(s - X)_+ rises.  Reflect for h.
 2. So a type between g and h is covered by the pair (0, N) and the same type.
-3. A type x > h with m0 <= h - g <= m1 is covered by the pair (h - m1, h), and shifting everything by m1 - h gives the
-   pair (0, m1) and a type in (m1, N + m1 - m0].  Reflection turns types x < g into such ones, with P0 and P1
-   exchanged.
+3. A type x = h + e, e > 0, with m0 <= h - g <= m1 is covered by the pair (h - m1, h), and shifting everything by m1 - h
+   gives the pair (0, m1) and the type m1 + e, with e <= N - m0.  Reflection turns types x < g into such ones, with P0
+   and P1 exchanged.  These laws serve every pair at most m1 apart: closer pairs need only types with e > N - m0.
    Or they are covered by the pair (0, m1) and the same type, with a wider law.  After a shift by -g let m = h - g,
    u = R(m)/R(x), v = R(0)/R(x) and K = a^-max(x-m0, m1-x) >= u.  Given J, replace u by K with probability u/K and by 0
    else: this keeps its mean.  Now neither the law of u nor that of v depends on m, and as v falls in y,
@@ -88,13 +88,13 @@ def _of_the_widest(size: int, rate: float) -> list[Slot]:
 
 
 def _of_the_closer(size: int, rate: float) -> Iterator[Slot]:
-    """Pairs that are closer, and the types beyond them."""
+    """Pairs that are closer, and the types beyond them that the laws of wider pairs do not cover."""
     plan, most = _plan(size, rate)
-    top = size - 1
+    top, covered = size - 1, 0
     while top > 0:
-        group, lowest = _group(size, top, rate, plan, most)
+        group, low, covered = _group(size, top, covered, rate, plan, most)
         yield from group
-        top = lowest - 1
+        top = low - 1
 
 
 def _plan(size: int, rate: float) -> tuple[float, float]:
@@ -103,14 +103,16 @@ def _plan(size: int, rate: float) -> tuple[float, float]:
     return plan, log_spread_far(size * plan, size * plan)
 
 
-def _group(size: int, top: int, rate: float, plan: float, most: float) -> tuple[list[Slot], int]:
-    """What covers the types beyond a pair at most ``top`` apart, down to a distance, and that distance."""
+def _group(size: int, top: int, covered: int, rate: float, plan: float, most: float) -> tuple[list[Slot], int, int]:
+    """What covers the types more than ``covered`` beyond a pair at most ``top`` apart, down to which distance, and how
+    far beyond a closer pair all types are covered then."""
     moved = widest(top, lambda w: log_spread_far(top * plan, (size + w) * plan), most)
     wider = widest(top, lambda w: _log_spread_wide(top * plan, (top - w) * plan, size * plan), most)
     wider = min(wider, top - math.ceil(_FAR_APART / plan))
-    low = top - max(moved, wider)
-    nearest = low if wider > moved else None
-    high = size + moved if nearest is None else size
+    if wider > moved:
+        low, high, nearest = top - wider, size, top - wider
+    else:
+        low, high, nearest = top - moved, size + moved, None
 
     def room(x: int) -> float:
         if nearest is None:
@@ -119,8 +121,9 @@ def _group(size: int, top: int, rate: float, plan: float, most: float) -> tuple[
             spread = _log_spread_wide(top * plan, nearest * plan, x * plan)
         return min(most - spread, (high - x) * plan)
 
-    ends = cells(high, top if nearest is None else nearest, plan, room)
-    return [Slot(top, x, share, nearest) for x, share in shares(ends, rate)], low
+    ends = cells(high, covered + (top if nearest is None else nearest), plan, room)
+    found = [Slot(top, x, share, nearest) for x, share in shares(ends, rate)]
+    return found, low, size - low if nearest is None else covered
 
 
 # -- what Laplace noise on every line shares (metric/line_pairs.py) ----------------------------------------------------
