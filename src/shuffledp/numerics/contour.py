@@ -21,7 +21,7 @@ import numpy as np
 
 from . import tuning
 from .ledger import charge
-from .line import Tilt, block_bounds, blocks, in_parts, saddle, tilt, whole_blocks
+from .line import LEAST_GROWTH, Tilt, block_bounds, blocks, in_parts, saddle, tilt, whole_blocks
 from .pair import FloatArray, Side
 from .rows import ULP, chunks, take_rows
 
@@ -170,17 +170,24 @@ def peak_rounding(whole: Sum) -> FloatArray:
     return np.asarray(ULP * (np.abs(whole.log_peak) + 2.0 * whole.n * whole.at.load * whole.at.c + 16.0) + 1e-13)
 
 
-@charge("rounding of M(c)^n in Chernoff's bound", "docs/proofs.md, Lemma 9")
+@charge("rounding of M(b)^n in Chernoff's bounds", "docs/proofs.md, Lemma 9")
+def log_power(whole: Sum, b: FloatArray) -> FloatArray:
+    """n log M(b) from above: every e^(bx) carries |bx| + 1 roundings, the sum a few."""
+    power = b[:, None] * whole.x
+    growth = np.expm1(power)
+    log_m = np.log1p(np.maximum((whole.t * growth).sum(axis=1), LEAST_GROWTH))
+    grown = 1.0 + growth
+    doubt = (whole.t * (np.abs(power) * grown + np.maximum(grown, 1.0))).sum(axis=1) + 1.0
+    return np.asarray(whole.n * (log_m + ULP * (np.abs(log_m) + doubt * np.exp(-log_m))))
+
+
 def chernoff(whole: Sum) -> FloatArray:
-    """(x)_+ <= e^(cx)/(e c), so delta <= M(c)^n/(e c n); every e^(cx) carries |cx| + 1 roundings, the sum a few.
+    """(x)_+ <= e^(cx)/(e c), so delta <= M(c)^n/(e c n).
 
     It needs neither dither nor a sum over nodes, whose roundings may exceed delta near the limit.
     """
-    power = whole.at.c[:, None] * whole.x
-    grown = np.exp(power)
-    doubt = (whole.t * (np.abs(power) * grown + np.maximum(grown, 1.0))).sum(axis=1) + 1.0
-    value = whole.n * whole.at.log_m - np.log(whole.at.c) - 1.0 - np.log(whole.n)
-    return np.asarray(value + ULP * (np.abs(value) + 2.0 + whole.n * doubt * np.exp(-whole.at.log_m)))
+    value = log_power(whole, whole.at.c) - np.log(whole.at.c) - 1.0 - np.log(whole.n)
+    return np.asarray(value + ULP * (np.abs(value) + 2.0))
 
 
 @charge("nodes of the trapezoid sum that are not evaluated", "docs/proofs.md, Lemma 8")
@@ -222,14 +229,14 @@ def aliases(whole: Sum, upper: FloatArray) -> FloatArray:
     k < 0: e^(-ckx) E[(S + kx)_+] <= e^(-ckx) (E[(S)_+] + kx).  k > 0: (x)_+ <= e^(bx)/(e b) for any b > c; a Gaussian
     and two Poisson-like choices of b are tried.
     """
-    x, t, n, at, s = whole.x, whole.t, whole.n, whole.at, whole.s
+    at, s = whole.at, whole.s
     period = 2.0 * np.pi / whole.h
     q = np.exp(-at.c * period)
     left = upper * q / (1.0 - q) + np.exp(np.log(period) - at.c * period - whole.log_peak) / (1.0 - q) ** 2
     right = np.full(at.c.size, np.inf)
-    for gain in (0.7 * period / (n * at.variance + s * s), 14.0 / period, 28.0 / period):
+    for gain in (0.7 * period / (whole.n * at.variance + s * s), 14.0 / period, 28.0 / period):
         b = at.c + gain
-        log_mgf = n * np.log1p((t * np.expm1(b[:, None] * x)).sum(axis=1)) + 0.5 * (s * b) ** 2
+        log_mgf = log_power(whole, b) + 0.5 * (s * b) ** 2
         fall = np.exp(-gain * period)
         right = np.fmin(right, np.exp(log_mgf - whole.log_peak - gain * period) / (np.e * b * (1.0 - fall)))
-    return np.asarray(left + right)
+    return np.asarray((left + right) * np.exp(peak_rounding(whole)))  # the peak, too, is rounded

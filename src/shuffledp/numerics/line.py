@@ -20,7 +20,7 @@ ComplexArray = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 #: The exponent c x never exceeds this.
 _LARGEST_EXPONENT = 600.0
 #: M(c) - 1 is not taken below this.
-_LEAST_GROWTH = -1.0 + 2.0**-52
+LEAST_GROWTH = -1.0 + 2.0**-52
 #: OpenBLAS computes complex products of up to this many multiplications in one thread.
 _UNDIVIDED = 1 << 15
 #: Every node of a block is the sum of an entry of the first and one of the second.
@@ -82,7 +82,7 @@ class Tilt(NamedTuple):
 def tilt(x: FloatArray, t: FloatArray, c: FloatArray) -> Tilt:
     """Everything that a sum needs to know of the tilted law; "nothing" counts as the value 0."""
     power = c[:, None] * x
-    growth = np.maximum((t * np.expm1(power)).sum(axis=1), _LEAST_GROWTH)
+    growth = np.maximum((t * np.expm1(power)).sum(axis=1), LEAST_GROWTH)
     total = (1.0 + growth)[:, None]
     scale = np.exp(power)
     weight = t * scale / total
