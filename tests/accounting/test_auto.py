@@ -89,14 +89,14 @@ def test_more_random_questions_and_all_sound_bounds(seed: int) -> None:
     check(*drawn(seed), SOUND)
 
 
-@pytest.mark.slow_cases("laplace:eps0=6-1000-1e-05-swap", "metric-laplace:d01=1,dmax=1-15-6.5e-06-variation-ratio")
+@pytest.mark.slow_cases("laplace:eps0=6-1000-1e-05-swap", "metric-laplace:d01=1,dmax=1-15-6.5e-06-blanket")
 @pytest.mark.parametrize(
     ("spec", "n", "delta", "bound"),
     [
         ("general:eps0=1", 100, 0.05, "swap-general"),
         ("grr:eps0=3,d=4", 200, 1e-6, "swap"),
         ("laplace:eps0=6", 1000, 1e-5, "swap"),
-        ("metric-laplace:d01=1,dmax=1", 15, 6.5e-6, "variation-ratio"),
+        ("metric-laplace:d01=1,dmax=1", 15, 6.5e-6, "blanket"),
     ],
 )
 def test_what_was_larger_is_not(spec: str, n: int, delta: float, bound: str) -> None:

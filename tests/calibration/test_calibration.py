@@ -88,9 +88,9 @@ def test_round_trip_everywhere(name: str, n: int, epsilon: float) -> None:
     assert got <= epsilon
     assert m.eps0 >= epsilon
     if got < epsilon * (1 - TOL):  # only next to a jump: of the blocks of hadamard, or of eps (symbols sent too rarely)
-        more: Any = type(m)(**{**FIXED[name], "eps0": m.eps0 * (1 + 1e-9)})
+        more: Any = type(m)(**{**FIXED[name], "eps0": m.eps0 * (1 + 2e-8)})  # found to 1e-8 there
         jump = name == "hadamard" and more.blocks != m.blocks
-        assert jump or (n == 10**9 and eps_of(more, n, 0.01 / n) > epsilon)
+        assert jump or eps_of(more, n, 0.01 / n) > epsilon
 
 
 OF_ONE_PROTOCOL = {"cheu-zhilyaev", "balls-formula", "balls-search", "exact"}
