@@ -1,4 +1,4 @@
-"""The reduction as printed is not a bound (theory, section 2.3): shown in exact fractions, and at n = 1000."""
+"""The reduction as printed is not a bound (docs/proofs.md, section 4): shown in exact fractions, and at n = 1000."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ _SPLITS = np.linspace(0.0, 1.0, 17)
 class ShuffledRoundEvent(dp_event.DpEvent):  # type: ignore[misc]
     """One shuffled round, as an event of dp-accounting; its neighbors are replace-one.
 
-    Understood by :meth:`shuffledp.Accountant.compose_event` and by ``shuffledp.events.ShuffleAccountant``, also inside
-    ``ComposedDpEvent`` and ``SelfComposedDpEvent``.
+    Understood by :meth:`shuffledp.Accountant.compose_event` and by ``ShuffleAccountant`` of the module ``events``, also
+    inside ``ComposedDpEvent`` and ``SelfComposedDpEvent``.
 
     Examples
     --------

@@ -45,7 +45,8 @@ class Hybrid(GridMean, LocalBudget):
     -----
     The law is that of a parallel composition of ``grr:eps0,d`` (the window, see WindowLaw) and ``grr:eps0,d=2`` (the
     bit) whose two inputs come from one number, so its upper bounds hold; some pairs of inputs belong to no number, so
-    eps may be 10 % too large at eps0 = 2 and 2 % at eps0 = 4.  The lower bounds are those of users at -1, 0 and 1.
+    eps may be too large.  The lower bounds are those of users at -1, 0 and 1.  Among 10,000 users at delta = 1e-6 the
+    two are 12 % apart at eps0 = 2 and 6 % at eps0 = 4.
 
     The bit evens out the variance, which is 5 to 15 % smaller than that of ``piecewise`` at the worst number; it is
     here for comparison.

@@ -50,7 +50,7 @@ class PrivSet(SetRandomizer):
     Disjoint ones are worst, at every eps and n: over the blanket X is 1-E, e(1-E), e-E or 1-eE as y meets neither set,
     both, S0 or S1 only.  Sharing fewer items lowers Pr[neither] by some amount, hence Pr[both] by the same (Pr[y meets
     S0] is fixed) and raises the other two by it: mass goes from {e(1-E), 1-E} to {1-eE, e-E}, which have the same sum
-    and lie outside, a mean-preserving spread (theory.md, section 1).
+    and lie outside, a mean-preserving spread (docs/proofs.md, section 2).
     The lower bound takes disjoint S0 and S1 too; the best S* is not always disjoint from both.
     The swap bound lists (s+1)^2 - 1 ways in which three sets meet, which dominate all others (docs/proofs.md, Lemma
     16), up to s = 30.

@@ -61,7 +61,7 @@ class Wheel(FixedSets):
 
     *Blanket*: t = 1/Omega everywhere (a sound choice, no point has less).  Then (u, v) = (R0/t, R1/t) lies in [1, e]^2,
     and X = u - E v is linear, so splitting (u, v) over the corners with weights pu = (u-1)/(e-1) for u = e and
-    pv alike for v = e, independently, keeps the mean and spreads X (theory, section 1).  pu averages sw on
+    pv alike for v = e, independently, keeps the mean and spreads X (docs/proofs.md, section 2).  pu averages sw on
     every circle, pv too, and for disjoint sets they are independent: the corner (e, e) gets (sw)^2.  If the sets
     share items, pu and pv are alike and independent given where those lie, so E[pu pv] = E[E[pu|shared]^2] >= (sw)^2.
     Moving mass from (e, e) and (1, 1) to (e, 1) and (1, e) keeps the mean of X and spreads it, so (sw)^2 is the
