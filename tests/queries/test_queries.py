@@ -205,6 +205,11 @@ def test_a_plan_file_holds_the_query(query: Query) -> None:
         ),
         (lambda: Histogram(column="x", labels=["a"], mechanism="grr:eps0=1,d=9"), "must have d = 2"),
         (lambda: Histogram(column="x", labels=["a"], mechanism=3), "mechanism must be one that can be run"),
+        *(
+            (lambda spec=spec: Histogram(column="x", labels=["a", "b"], mechanism=spec), "must be one that counts 3 op")
+            for spec in ("laplace:eps0=4", "metric-laplace:d01=1,dmax=2.5", "levels:eps0=1")
+        ),
+        (lambda: Histogram(column="x", labels=["a"], mechanism=sdp.FiniteRandomizer(np.eye(3))), "counts 2 options"),
         (lambda: Mean(column="x", low=0, high=1, mechanism="grr:eps0=1,d=4"), "mechanism must be for numbers"),
         (lambda: Mean(column=["x", "y"], low=0, high=1, mechanism="laplace:eps0=1"), "mechanism must be for vectors"),
         (lambda: Mean(column=[], low=0, high=1, mechanism="laplace:eps0=1"), "column must be a name"),

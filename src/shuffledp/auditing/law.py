@@ -141,8 +141,8 @@ def compare(law: Law, raw: Sequence[Raw], inputs: Sequence[Any], alpha: float) -
         fit = chi_square(np.bincount(columns, minlength=len(row)), row, alpha / len(law.places))
         if fit.pvalue < worst.pvalue:
             at = np.flatnonzero(np.isin(columns, fit.columns))
-            one = short(reports[int(at[0])]) if at.size else f"that of column {fit.columns[0]}"
-            what = f"report {one}" if len(fit.columns) == 1 else f"one of {len(fit.columns):,} reports such as {one}"
+            one = f"report {short(reports[int(at[0])])}" if at.size else f"the report of column {fit.columns[0]}"
+            what = one if len(fit.columns) == 1 else f"one of {len(fit.columns):,} reports such as {one}"
             times = f"{fit.seen:,} times in {len(columns):,}"
             worst = Verdict(
                 fit.pvalue, f"{name} sent {what} {times}, where the claimed law expects {fit.expected:,.1f}"

@@ -257,7 +257,8 @@ class Question:
         run = candidate.runs(made)
         sent = _sent(run)
         if self._beyond(run) > 0.0:
-            limit = " and ".join(f"{self.limits[key]:g} {key}" for key in sent if self.limits[key])
+            limits = {key: most for key in sent if (most := self.limits[key])}
+            limit = " and ".join(f"{most:g} {key if most != 1 else key[:-1]}" for key, most in limits.items())
             needs = f"{sent['messages']:.4g} messages and {sent['bits']:.4g} bits"
             raise ImpossibleError(f"It needs {needs} per user, above the limit of {limit}.")
         if self.budget.local(run) > self.budget.most_local:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
@@ -58,6 +59,11 @@ class Histogram(Query):
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", self.domain.labels)
         object.__setattr__(self, "mechanism", runnable(self.mechanism, d=self.domain.size))
+        if not _counts(self.randomizer, self.domain.size):
+            raise ParameterError(
+                f"mechanism must be one that counts {self.domain.size:,} options, such as 'grr:eps0=2', got "
+                f"{self.randomizer.spec}; name another."
+            )
         if self._first and self.domain.size != 2:
             raise ParameterError(
                 f"mechanism must be for {self.domain.size:,} options, got {self.randomizer.spec}, which is for bits; "
@@ -103,3 +109,17 @@ class Histogram(Query):
         shares = shares_of(places, self.domain.size, weights)[self._first :]
         constraint = Box(0.0, 1.0) if self._first else Simplex()
         return known_shares(shares, len(places), constraint, self.domain.names[self._first :])
+
+
+def _counts(mechanism: Randomizer, options: int) -> bool:
+    """Whether it takes just these options: a mechanism for numbers would refuse some of the users, by their values."""
+    if mechanism._takes == "bits":  # which has a sentence of its own
+        return True
+    return _takes(mechanism, options - 1) and not _takes(mechanism, options)
+
+
+def _takes(mechanism: Randomizer, option: int) -> bool:
+    try:
+        return not np.issubdtype(mechanism._check(np.array([0, option])).dtype, np.floating)
+    except ParameterError:
+        return False
