@@ -170,7 +170,7 @@ def peak_rounding(whole: Sum) -> FloatArray:
     return np.asarray(ULP * (np.abs(whole.log_peak) + 2.0 * whole.n * whole.at.load * whole.at.c + 16.0) + 1e-13)
 
 
-@charge("rounding of M(b)^n in Chernoff's bounds", "docs/proofs.md, Lemma 9")
+@charge("rounding of M(c)^n in Chernoff's bounds", "docs/proofs.md, Lemma 9")
 def log_power(whole: Sum, b: FloatArray) -> FloatArray:
     """n log M(b) from above: every e^(bx) carries |bx| + 1 roundings, the sum a few."""
     power = b[:, None] * whole.x
