@@ -11,7 +11,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.repetition import slow
-from shuffledp.mechanisms.metric.line_pairs import LinePairs, _table, slots, swap_set
+from shuffledp.mechanisms.metric.line_pairs import LinePairs, swap_set
 from shuffledp.numerics.swap.family import SwapSet
 from shuffledp.numerics.swap.pair import SwapPair, TypeTable
 
@@ -31,11 +31,18 @@ def settings(rng: Random) -> LinePairs:
     return LinePairs(2.0 ** -rng.randint(1, 5) if length > 6 else 0.5, apart, length)
 
 
+def table_of(line: LinePairs) -> TypeTable:
+    """All laws that are listed."""
+    (member,) = swap_set(line)._members
+    assert member.more is not None
+    return member.more()
+
+
 def compared(seed: int, tries: int) -> int:
     """E(X - c)_+ of random pairs and types is at most that of some listed law."""
     rng = Random(seed)
     line = settings(rng)
-    step, table = line.step, _table(line, slots(line))
+    step, table = line.step, table_of(line)
     for _ in range(tries):
         g = rng.randint(0, line.length - 1)
         k = rng.randint(g + 1, min(g + line.apart, line.length))
@@ -60,9 +67,7 @@ def test_every_pair_and_type_is_covered(seeds: int) -> None:
 
 def listed(line: LinePairs) -> SwapSet:
     """The laws as types of one victim pair: a table is not used among few users."""
-    (member,) = swap_set(line)._members
-    assert member.more is not None
-    table: TypeTable = member.more()
+    (member,), table = swap_set(line)._members, table_of(line)
     return SwapSet([SwapPair((*member.types, *map(table.pair, range(len(table)))), member.common_mass)])
 
 

@@ -41,7 +41,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -49,9 +49,9 @@ from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
 from ...numerics.pair import TINY, FloatArray, IntArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import SwapPair, TypeTable
-from ..numeric.laplace_laws import Laws, Slot, law, table
-from ..numeric.laplace_types import cells, log_spread_between, log_spread_far, shares, widest
+from ..numeric import laplace_types as types
+from ..numeric.laplace_laws import Laws
+from ..numeric.laplace_types import slots
 
 #: Spread that the intervals of positions and distances may add.
 ROOM = 0.002
@@ -184,43 +184,17 @@ def _moments(laws: Laws) -> FloatArray:
 
 
 def swap_set(line: LinePairs) -> SwapSet:
-    """The swap bound over all pairs and types; the pair (0, m) among others who hold M should be the worst."""
+    """The swap bound over all pairs and types."""
     length = line.step * line.length
     if length > _LONGEST:
         raise BoundNotApplicableError(
             f"bound 'swap' of metric-laplace needs dmax up to {_LONGEST:g}, got {length:g}: beyond, hardly any user is "
             "free to be exchanged for the victim; use bound='auto'."
         )
-    worst = law(Slot(line.apart, line.length, 1.0), line.step, line.power)
-    common = math.exp(-0.5 * length) * (1.0 - 2.0**-48)
-    return SwapSet([SwapPair((worst, worst.swapped()), common, more=partial(_table, line, slots(line)))])
-
-
-def _table(line: LinePairs, listed: list[Slot]) -> TypeTable:
-    """The laws in both directions."""
-    return table(listed, [True] * len(listed), line.step, line.power)
-
-
-def slots(line: LinePairs) -> list[Slot]:
-    """What covers all pairs and types."""
-    h, apart, far = line.step, line.apart, line.length
-    most = log_spread_far(h * apart, h * far) + _ROOM
-    half = cells(0, (apart + 1) // 2, h, lambda x: most - log_spread_between(h * apart, h * x))
-    found = [Slot(apart, x, share) for x, share in shares([*half, *(apart - x for x in half)], h)]
-    top, covered = apart, 0
-    while top > 0:
-        ends, low = _group(line, top, covered, most)
-        found += [Slot(top, x, share) for x, share in shares(ends, h)]
-        if len(found) > _MOST_SLOTS:
-            raise BoundNotApplicableError(
-                "bound 'swap' of metric-laplace takes too many laws for such distances; use bound='auto'."
-            )
-        top, covered = low - 1, far - low
-    return found
-
-
-def _group(line: LinePairs, top: int, covered: int, most: float) -> tuple[list[int], int]:
-    """Ends of cells of types more than ``covered`` beyond a pair at most ``top`` apart, and their least distance."""
-    h, far = line.step, line.length
-    width = widest(top, lambda more: log_spread_far(h * top, h * (far + more)), most)
-    return cells(far + width, top + covered, h, lambda x: most - log_spread_far(h * top, h * x)), top - width
+    terms = line.apart, line.length, line.step
+    listed = list(islice(slots(*terms, room=_ROOM, wide=False), _MOST_SLOTS + 1))
+    if len(listed) > _MOST_SLOTS:
+        raise BoundNotApplicableError(
+            "bound 'swap' of metric-laplace takes too many laws for such distances; use bound='auto'."
+        )
+    return types.swap_set(listed, *terms, line.power)

@@ -20,7 +20,7 @@ from ..local_budget import LocalBudget
 from ..parameters import budget
 from ..values import numbers
 from .discrete_laplace import discrete_laplace, on_grid
-from .laplace_types import swap_set
+from .laplace_types import slots, swap_set
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +141,8 @@ class Laplace(LocalBudget):
                 f"bound 'swap' of laplace needs eps0 up to {self.LARGEST_SWAP:g}, got {self.eps0:g}: beyond, hardly "
                 "any user is free to be exchanged for the victim; use bound='auto'."
             )
-        return swap_set(self._steps, self._rate, self._power)
+        size, rate = self._steps, self._rate
+        return swap_set(list(slots(size, size, rate)), size, size, rate, self._power)
 
     def _constant_datasets(self) -> list[ShuffledPair]:
         """The others hold 0, 1 (by symmetry) or 1/2; inner reports are merged, which is post-processing."""

@@ -52,12 +52,11 @@ def law(slot: Slot, rate: float, power: Power) -> ShuffledPair:
     return ShuffledPair(*_laws(slot, Powers(rate, power)))
 
 
-def table(slots: Sequence[Slot], both_ways: Sequence[bool], rate: float, power: Power) -> TypeTable:
-    """The laws of all slots; those in ``both_ways`` appear with P0 and P1 in either order."""
-    powers = Powers(rate, power)
-    laws = [_laws(slot, powers) for slot in slots]
-    laws += [(p1, p0, t) for (p0, p1, t), twice in zip(laws, both_ways, strict=True) if twice]
-    return TypeTable(*(pad(list(column)) for column in zip(*laws, strict=True)))
+def table(slots: Sequence[Slot], rate: float, power: Power) -> TypeTable:
+    """The laws of all slots, with P0 and P1 in either order."""
+    laws = [_laws(slot, Powers(rate, power)) for slot in slots]
+    p0, p1, t = (pad(list(column)) for column in zip(*laws, strict=True))
+    return TypeTable(np.concatenate([p0, p1]), np.concatenate([p1, p0]), np.concatenate([t, t]))
 
 
 def _laws(slot: Slot, powers: Powers) -> Laws:

@@ -39,13 +39,13 @@ at E = 1 below that of the pair (0, N) among others who hold 0, and the largest 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import SwapPair, TypeTable
+from ...numerics.swap.pair import SwapPair
 from .laplace_laws import Power, Slot, law, table
 
 #: The smallest eps0 that intervals are planned for (a plan for a larger one is finer).
@@ -56,77 +56,54 @@ _FAR_APART = 3.0
 GROUP_SHARE, CELL_SHARE = 0.5, 0.5
 
 
-def swap_set(size: int, rate: float, power: Power) -> SwapSet:
-    """The swap bound over all pairs and types; the pair (0, N) among others who hold 0 or N should be the worst."""
-    first, second, *widest = _of_the_widest(size, rate)
-    leading = [law(slot, rate, power) for slot in (first, second)]
-    common = math.exp(-0.5 * rate * size) * (1.0 - 2.0**-48)
-    return SwapSet([SwapPair(tuple(leading), common, more=partial(_others, widest, size, rate, power))])
+def swap_set(listed: Sequence[Slot], apart: int, length: int, rate: float, power: Power) -> SwapSet:
+    """The swap bound over these slots; the widest pair among others at the far end should be the worst."""
+    worst = law(Slot(apart, length, 1.0), rate, power)
+    common = math.exp(-0.5 * rate * length) * (1.0 - 2.0**-48)
+    return SwapSet([SwapPair((worst, worst.swapped()), common, more=partial(table, listed, rate, power))])
 
 
-def _others(widest: list[Slot], size: int, rate: float, power: Power) -> TypeTable:
-    """All types but the first two."""
-    slots = [*widest, *_of_the_closer(size, rate)]
-    return table(slots, [slot.apart < size for slot in slots], rate, power)
+def slots(apart: int, length: int, rate: float, *, room: float = 0.0, wide: bool = True) -> Iterator[Slot]:
+    """Slots that cover all pairs at most ``apart`` from each other in a domain of this length, each in both orders.
 
+    The logarithm of a spread may exceed that of the worst pair and type by ``room``; ``wide`` admits the wider law,
+    which lists all points.
+    """
+    plan = max(rate, _LEAST_BUDGET / length)
+    most = log_spread_far(apart * plan, length * plan) + room
 
-def slots(size: int, rate: float) -> list[Slot]:
-    """Slots that cover all: the pair (0, N), with types 0 and N first, then closer pairs, each in both orders."""
-    return [*_of_the_widest(size, rate), *_of_the_closer(size, rate)]
+    def beside(x: int) -> float:
+        return min(most - _log_spread_between(apart * plan, x * plan), x * plan + room)
 
-
-def _of_the_widest(size: int, rate: float) -> list[Slot]:
-    """The pair (0, N), with types 0 and N first; cells widen away from the ends."""
-    plan, most = _plan(size, rate)
-
-    def room(x: int) -> float:
-        return min(most - log_spread_between(size * plan, x * plan), x * plan)
-
-    half = cells(0, size // 2, plan, room)
-    listed = shares([*half, *(size - x for x in half)], rate)
-    return sorted((Slot(size, x, share) for x, share in listed), key=lambda slot: 0 < slot.held < size)
-
-
-def _of_the_closer(size: int, rate: float) -> Iterator[Slot]:
-    """Pairs that are closer, and the types beyond them that the laws of wider pairs do not cover."""
-    plan, most = _plan(size, rate)
-    top, covered = size - 1, 0
+    half = cells(0, (apart + 1) // 2, plan, beside)
+    yield from (Slot(apart, x, share) for x, share in shares([*half, *(apart - x for x in half)], rate))
+    top, covered = min(apart, length - 1), 0
     while top > 0:
-        group, low, covered = _group(size, top, covered, rate, plan, most)
-        yield from group
-        top = low - 1
+        near, far, low = _group(length, top, plan, most, wide)
+
+        def beyond(x: int, top: int = top, near: int | None = near, far: int = far) -> float:
+            return min(most - _log_spread_beyond(top, near, x, plan), (far - x) * plan + room)
+
+        ends = cells(far, covered + (top if near is None else near), plan, beyond)
+        yield from (Slot(top, x, share, near) for x, share in shares(ends, rate))
+        top, covered = low - 1, length - low if near is None else covered
 
 
-def _plan(size: int, rate: float) -> tuple[float, float]:
-    """The rate that intervals are planned for, and the log of the largest spread that they may have."""
-    plan = max(rate, _LEAST_BUDGET / size)
-    return plan, log_spread_far(size * plan, size * plan)
+def _group(length: int, top: int, plan: float, most: float, wide: bool) -> tuple[int | None, int, int]:
+    """How types beyond pairs at most ``top`` apart are covered: from which distance on the wider law is, if it is; the
+    farthest type; and the smallest distance."""
+    moved = widest(top, lambda w: log_spread_far(top * plan, (length + w) * plan), most)
+    if wide and (shortest := math.ceil(_FAR_APART / plan)) < top - moved:
+        wider = widest(top, lambda w: _log_spread_wide(top * plan, (top - w) * plan, length * plan), most)
+        if (low := max(top - wider, shortest)) < top - moved:
+            return low, length, low
+    return None, length + moved, top - moved
 
 
-def _group(size: int, top: int, covered: int, rate: float, plan: float, most: float) -> tuple[list[Slot], int, int]:
-    """What covers the types more than ``covered`` beyond a pair at most ``top`` apart, down to which distance, and how
-    far beyond a closer pair all types are covered then."""
-    moved = widest(top, lambda w: log_spread_far(top * plan, (size + w) * plan), most)
-    wider = widest(top, lambda w: _log_spread_wide(top * plan, (top - w) * plan, size * plan), most)
-    wider = min(wider, top - math.ceil(_FAR_APART / plan))
-    if wider > moved:
-        low, high, nearest = top - wider, size, top - wider
-    else:
-        low, high, nearest = top - moved, size + moved, None
-
-    def room(x: int) -> float:
-        if nearest is None:
-            spread = log_spread_far(top * plan, x * plan)
-        else:
-            spread = _log_spread_wide(top * plan, nearest * plan, x * plan)
-        return min(most - spread, (high - x) * plan)
-
-    ends = cells(high, covered + (top if nearest is None else nearest), plan, room)
-    found = [Slot(top, x, share, nearest) for x, share in shares(ends, rate)]
-    return found, low, size - low if nearest is None else covered
-
-
-# -- what Laplace noise on every line shares (metric/line_pairs.py) ----------------------------------------------------
+def _log_spread_beyond(top: int, near: int | None, x: int, plan: float) -> float:
+    if near is None:
+        return log_spread_far(top * plan, x * plan)
+    return _log_spread_wide(top * plan, near * plan, x * plan)
 
 
 def cells(start: int, stop: int, rate: float, room: Callable[[int], float]) -> list[int]:
@@ -167,7 +144,7 @@ def log_spread_far(apart: float, held: float) -> float:
     return held + 2.0 * math.log(-math.expm1(-apart)) + math.log((2.0 + math.exp(2.0 * apart - 3.0 * held)) / 3.0)
 
 
-def log_spread_between(apart: float, held: float) -> float:
+def _log_spread_between(apart: float, held: float) -> float:
     """The same for a type between the victim's two values."""
     fall = math.exp(-apart)
 
