@@ -149,3 +149,14 @@ def test_not_applicable_is_said_for_every_kind() -> None:
 )
 def test_round(laws: tuple[object, object, object], words: str) -> None:
     refused(words, sdp.ShuffledPair, *laws)
+
+
+def test_a_class_is_not_yet_a_mechanism() -> None:
+    refused(r"got the class GRR; call it with its parameters, GRR\(\.\.\.\)\.$", sdp.amplify, sdp.GRR, **GOOD)
+
+
+@pytest.mark.parametrize("name", ["dropouts", "colluding"])
+def test_a_negative_number_of_users(name: str) -> None:
+    refused(
+        f"^{name} must be a number .*got -1; pass how many there may be", sdp.amplify, "grr:1,4", **GOOD, **{name: -1}
+    )

@@ -115,12 +115,16 @@ class Header:
     def parse(cls, text: str, plan: Plan, shown: str, *, first_version: bool = False) -> Header:
         """A header of this plan; anything else is refused."""
         if len(text) > _MOST_HEADER:
-            raise ParameterError(f"header of the batch must have {_MOST_HEADER:,} bytes at most, got more in {shown}.")
+            raise ParameterError(
+                f"header of the batch must have {_MOST_HEADER:,} bytes at most, got more in {shown}; shuffle again."
+            )
         try:
             keys = _KEYS_1 if first_version else _KEYS
             found = mapping("header of the batch", parse_json(text, BATCH, shown), needed=keys)
         except NotJSONError:
-            raise ParameterError(f"a batch must start with its header, got something else in {shown}.") from None
+            raise ParameterError(
+                f"a batch must start with its header, got something else in {shown}; copy it again."
+            ) from None
         numbers = [found[key] for key in ("users", "messages", "bytes")]
         known = found["for_release"] is None or isinstance(found["for_release"], bool)
         if not all(type(x) is int and 0 <= x <= 10**15 for x in numbers) or not known:
@@ -128,7 +132,9 @@ class Header:
                 f"header of the batch must hold whole numbers, got something else in {shown}; shuffle again."
             )
         if not is_id(found["id"]):
-            raise ParameterError(f"id of a batch must be 32 hexadecimal digits, got {found['id']!r:.40} in {shown}.")
+            raise ParameterError(
+                f"id of a batch must be 32 hexadecimal digits, got {found['id']!r:.40} in {shown}; shuffle again."
+            )
         inside = found.setdefault("made_from", [])
         if (
             not isinstance(inside, list)
@@ -144,7 +150,9 @@ class Header:
         refuse_other_plan(plan, found["plan"], f" in {shown}")
         size = message_length(plan.query.randomizer.codec)
         if found["bytes"] != size:
-            raise ParameterError(f"messages of this plan have {size} bytes, got {found['bytes']} in {shown}.")
+            raise ParameterError(
+                f"messages of this plan have {size} bytes, got {found['bytes']} in {shown}; use the clients' plan."
+            )
         return cls(**found)
 
 
@@ -207,7 +215,7 @@ def read_header(stream: BinaryIO, plan: Plan, shown: str) -> Header:
         raise ParameterError(
             f"batch must be a file of a version that is known here, got a newer one in {shown}; upgrade shuffledp."
             if newer
-            else f"batch must be a file that a shuffler wrote, got something else in {shown}."
+            else f"batch must be a file that a shuffler wrote, got something else in {shown}; name a file of reports."
         )
     line = stream.readline(_MOST_HEADER + 1)
     if not line.endswith(b"\n") or len(line) > _MOST_HEADER:

@@ -48,7 +48,9 @@ def manifest_in(envelope: object, trusted: Mapping[str, Any]) -> dict[str, Any]:
         part = mapping("a file of the manifest", item, needed=("name", "messages", "sha256"))
         whole.append(part["messages"])
         if not (_is(_NAME, part["name"]) and _is(_SHA256, part["sha256"])):
-            raise ParameterError(f"a file of the manifest must be a part with its SHA-256, got {part['name']!r:.60}.")
+            raise ParameterError(
+                f"a file of the manifest must be a part with its SHA-256, got {part['name']!r:.60}; {MANIFEST.advice}."
+            )
     counted = all(type(x) is int and 0 <= x < 2**63 for x in whole) and _are_counts(found["refused"])
     named = len({part["name"] for part in files}) == len(files) and _is(_BATCH, found["batch"])
     if not (counted and named and sum(part["messages"] for part in files) == found["messages"]):
@@ -131,16 +133,20 @@ class Released:
                 column = file.schema_arrow
                 if column.names != ["sealed"] or column.types != [arrow.binary(size)] or column.metadata:
                     raise ParameterError(
-                        f"{part['name']} must have one column of {size} bytes, got {column.names!r:.80}."
+                        f"{part['name']} must have one column of {size} bytes, got {column.names!r:.80}; "
+                        f"{_PART.advice}."
                     )
                 if file.metadata.num_rows != part["messages"]:
                     raise ParameterError(
-                        f"{part['name']} must hold {part['messages']:,} messages, got {file.metadata.num_rows:,}."
+                        f"{part['name']} must hold {part['messages']:,} messages, got {file.metadata.num_rows:,}; "
+                        f"{_PART.advice}."
                     )
                 for batch in file.iter_batches(ROWS):
                     rows = batch.column(0)
                     if rows.null_count:
-                        raise ParameterError(f"{part['name']} must hold a message in each row, got a row without one.")
+                        raise ParameterError(
+                            f"{part['name']} must hold a message in each row, got a row without one; {_PART.advice}."
+                        )
                     raw = np.frombuffer(rows.buffers()[1], np.uint8, len(rows) * size, rows.offset * size)
                     yield raw.reshape(len(rows), size)
 

@@ -69,7 +69,9 @@ def open_(context: str, envelope: object, trusted: Mapping[str, Ed25519PublicKey
     try:
         found = parse_json(envelope["payload"], _PAYLOAD, f"a {kind}")
     except NotJSONError as error:
-        raise ParameterError(f"the payload of a {kind} must be JSON, got something else ({error}).") from None
+        raise ParameterError(
+            f"the payload of a {kind} must be JSON, got something else ({error}); {_PAYLOAD.advice}."
+        ) from None
     if not isinstance(found, dict):
         raise ParameterError(f"the payload of a {kind} must be a mapping, got {type(found).__name__}; fetch it again.")
     return found
