@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
+from reference.refusals import refused
 
 GOOD = {"n": 100, "delta": 1e-6}
 
@@ -15,13 +16,6 @@ GOOD = {"n": 100, "delta": 1e-6}
 def short(value: object) -> str:
     """A name for a test that is the same in every process."""
     return "object" if type(value) is object else repr(value)[:12]
-
-
-def refused(words: str, call: object, *args: object, **kwargs: object) -> None:
-    with pytest.raises(sdp.ParameterError, match=words) as caught:
-        call(*args, **kwargs)  # type: ignore[operator]
-    text = str(caught.value)
-    assert text[-1] in ".?" and "\n" not in text and len(text) < 400, text
 
 
 @pytest.mark.parametrize(
