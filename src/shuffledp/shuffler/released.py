@@ -132,21 +132,13 @@ class Released:
             with parquet.ParquetFile(path) as file:
                 column = file.schema_arrow
                 if column.names != ["sealed"] or column.types != [arrow.binary(size)] or column.metadata:
-                    raise ParameterError(
-                        f"{part['name']} must have one column of {size} bytes, got {column.names!r:.80}; "
-                        f"{_PART.advice}."
-                    )
+                    raise _wrong(part, f"have one column of {size} bytes", f"{column.names!r:.80}")
                 if file.metadata.num_rows != part["messages"]:
-                    raise ParameterError(
-                        f"{part['name']} must hold {part['messages']:,} messages, got {file.metadata.num_rows:,}; "
-                        f"{_PART.advice}."
-                    )
+                    raise _wrong(part, f"hold {part['messages']:,} messages", f"{file.metadata.num_rows:,}")
                 for batch in file.iter_batches(ROWS):
                     rows = batch.column(0)
                     if rows.null_count:
-                        raise ParameterError(
-                            f"{part['name']} must hold a message in each row, got a row without one; {_PART.advice}."
-                        )
+                        raise _wrong(part, "hold a message in each row", "a row without one")
                     raw = np.frombuffer(rows.buffers()[1], np.uint8, len(rows) * size, rows.offset * size)
                     yield raw.reshape(len(rows), size)
 
@@ -166,6 +158,11 @@ class Released:
                 keep[i] = row not in seen
                 seen.add(row)
             yield [row.tobytes() for row in rows[keep]], int(len(rows) - keep.sum())
+
+
+def _wrong(part: Mapping[str, Any], wanted: str, got: str) -> ParameterError:
+    """The error for a part that is not what the manifest says."""
+    return ParameterError(f"{part['name']} must {wanted}, got {got}; {_PART.advice}.")
 
 
 def _is(pattern: re.Pattern[str], value: object) -> bool:
