@@ -227,6 +227,11 @@ def test_usage_errors_say_where_help_is(args: list[str], said: str) -> None:
     assert refused(run(*args)) == f"shuffledp: {said}" and "Usage" not in run(*args).output
 
 
+def test_a_missing_publication_is_named() -> None:
+    said = refused(run("collect", "x", "--publication", "no.json", "--keys", "keys", "--shuffler", "shuffler.pub"))
+    assert said.startswith("shuffledp: publication must be a readable file, got 'no.json'")
+
+
 @pytest.mark.parametrize("command", [[], ["amplify"], ["profile"], ["certify"]])
 def test_help(command: list[str]) -> None:
     result = run(*command, "--help")

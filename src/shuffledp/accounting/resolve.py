@@ -243,10 +243,6 @@ class Resolved(WithOutputs):
         value, below = np.full(eps.shape, -np.inf), ~(eps >= self.cap)  # beyond the cap delta is 0
         if below.any():
             value[below] = self.family.log_delta(eps[below], n=self.n, tol=tol, side=self.bound.side)
-        return self.capped_log_delta(value, eps)
-
-    def capped_log_delta(self, value: FloatArray, eps: FloatArray) -> FloatArray:
-        """log delta(eps) of the family; 0 from the local guarantee on."""
         return capped(value, eps, self.cap)
 
     @property

@@ -24,7 +24,7 @@ MOST_BYTES = 2**23
 #: What may be signed.
 CONTEXTS = tuple(f"shuffledp {kind} 1" for kind in ("publication", "withdrawal", "manifest", "statement"))
 
-_FILE = Kind("a signed document", 2 * MOST_BYTES, "fetch it again", "document")
+_FILE = Kind("a signed document", 2 * MOST_BYTES, "fetch it again", "publication")
 _PAYLOAD = Kind("the payload", MOST_BYTES, "fetch the document again")
 _FIELDS = ("payload", "key", "signature")
 
