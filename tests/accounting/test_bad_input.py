@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
+from reference.refusals import refused
 
 GOOD = {"n": 100, "delta": 1e-6}
 
@@ -15,13 +16,6 @@ GOOD = {"n": 100, "delta": 1e-6}
 def short(value: object) -> str:
     """A name for a test that is the same in every process."""
     return "object" if type(value) is object else repr(value)[:12]
-
-
-def refused(words: str, call: object, *args: object, **kwargs: object) -> None:
-    with pytest.raises(sdp.ParameterError, match=words) as caught:
-        call(*args, **kwargs)  # type: ignore[operator]
-    text = str(caught.value)
-    assert text[-1] in ".?" and "\n" not in text and len(text) < 400, text
 
 
 @pytest.mark.parametrize(
@@ -149,3 +143,14 @@ def test_not_applicable_is_said_for_every_kind() -> None:
 )
 def test_round(laws: tuple[object, object, object], words: str) -> None:
     refused(words, sdp.ShuffledPair, *laws)
+
+
+def test_a_class_is_not_yet_a_mechanism() -> None:
+    refused(r"got the class GRR; call it with its parameters, GRR\(\.\.\.\)\.$", sdp.amplify, sdp.GRR, **GOOD)
+
+
+@pytest.mark.parametrize("name", ["dropouts", "colluding"])
+def test_a_negative_number_of_users(name: str) -> None:
+    refused(
+        f"^{name} must be a number .*got -1; pass how many there may be", sdp.amplify, "grr:1,4", **GOOD, **{name: -1}
+    )

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import shuffledp as sdp
 from contract.cases import all_cases
 from contract.test_bounds import MECHANISMS
+from reference.refusals import refused
 from reference.repetition import examples, slow
 from reference.tolerances import within_tol
 from shuffledp._support.delta_rules import delta_at
@@ -29,13 +30,6 @@ SMALL = {"n": 1000, "delta": 1e-6, "bounds": FEW}
 SUBJECTS = {**MECHANISMS, **{str(case): case.mechanism for case in all_cases()}}
 #: The quick run takes every kind of bound, and of every mechanism one setting.
 FIRST = {*MECHANISMS, *{case.mechanism.name: str(case) for case in reversed(all_cases())}.values()}
-
-
-def refused(words: str, call: Any, *args: object, **kwargs: object) -> None:
-    with pytest.raises(sdp.ParameterError, match=words) as caught:
-        call(*args, **kwargs)
-    text = str(caught.value)
-    assert text[-1] in ".?" and "\n" not in text and len(text) < 800, text
 
 
 # -- compare --------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ import pytest
 
 import shuffledp as sdp
 from contract.cases import all_cases
+from reference.refusals import refused
 from shuffledp.accounting import study_answers, study_cache
 from shuffledp.accounting.study import Study
 from shuffledp.accounting.sweeps import Sweep
@@ -54,12 +55,6 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
     monkeypatch.setattr(study_answers, "_answer", counted)
     return asked
-
-
-def refused(match: str, call: Callable[..., object], *args: object, **terms: object) -> None:
-    with pytest.raises(sdp.ParameterError, match=match) as caught:
-        call(*args, **terms)
-    assert "\n" not in str(caught.value) and str(caught.value).endswith((".", "?"))
 
 
 # -- answers ----------------------------------------------------------------------------------------------------------

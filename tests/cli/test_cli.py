@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -211,6 +212,26 @@ def test_usage_errors(args: list[str]) -> None:
     assert result.exit_code == 2 and "Traceback" not in result.output
 
 
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--nope"], "No such option '--nope'; see 'shuffledp --help'."),
+        (["amplify"], "Missing argument 'SPEC'; see 'shuffledp amplify --help'."),
+        (["mechanisms", "more"], "Got unexpected extra argument (more); see 'shuffledp mechanisms --help'."),
+        (["shuffler", "nope"], "No such command 'nope'; see 'shuffledp shuffler --help'."),
+        (["amplfy"], "No such command 'amplfy'. Did you mean 'amplify'?"),
+    ],
+    ids=str,
+)
+def test_usage_errors_say_where_help_is(args: list[str], said: str) -> None:
+    assert refused(run(*args)) == f"shuffledp: {said}" and "Usage" not in run(*args).output
+
+
+def test_a_missing_publication_is_named() -> None:
+    said = refused(run("collect", "x", "--publication", "no.json", "--keys", "keys", "--shuffler", "shuffler.pub"))
+    assert said.startswith("shuffledp: publication must be a readable file, got 'no.json'")
+
+
 @pytest.mark.parametrize("command", [[], ["amplify"], ["profile"], ["certify"]])
 def test_help(command: list[str]) -> None:
     result = run(*command, "--help")
@@ -265,6 +286,18 @@ def test_output_that_cannot_be_written(args: list[str]) -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert done.stderr.startswith("shuffledp: the output cannot be written (No space left on device)")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("args", [["--help"], ["mechanisms", "--json"]], ids=str)
+def test_a_reader_who_has_gone_is_no_answer(args: list[str]) -> None:
+    """The 1 with which click leaves would say that a target is not met."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "shuffledp", *args]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_json_has_no_nan() -> None:

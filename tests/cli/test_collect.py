@@ -17,23 +17,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner, Result
 
 import shuffledp as sdp
-from shuffledp.cli import main
+from reference.commands import good, run
 from shuffledp.engines import report_files
 
 N = 3000
-
-
-def run(*args: object) -> Result:
-    return CliRunner().invoke(main, [str(arg) for arg in args], env={"COLUMNS": "80"})
-
-
-def good(*args: object) -> str:
-    result = run(*args)
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
 
 
 def refused(*args: object) -> str:

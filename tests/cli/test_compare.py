@@ -9,34 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import shuffledp as sdp
+from reference.commands import good, refused, run
 from shuffledp._support.delta_rules import delta_at
 from shuffledp.bounds import BOUNDS
-from shuffledp.cli import main
 
 POINT = ["compare", "grr:eps0=2,d=16", "--n", "1e4", "--delta", "0.01/n"]
 SWEEP = ["compare", "grr:d=16", "--n", "1e4", "--delta", "1e-6", "--sweep", "eps0=0.5:2:4"]
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(main, list(args), env={"COLUMNS": "80"})
-
-
-def good(*args: str) -> str:
-    result = run(*args)
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
-
-
-def refused(result: Result) -> str:
-    assert result.exit_code == 2, (result.exit_code, result.output, result.exception)
-    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
-    assert result.stdout == ""
-    said = [line for line in result.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
-    assert len(said) == 1 and said[0][-1] in ".?", result.stderr
-    return said[0]
 
 
 def test_the_table_fits_and_says_all() -> None:

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import shuffledp as sdp
-from shuffledp.cli import main
+from reference import commands
 
 ASK = ("plan", "histogram", "--n", "2000", "--d", "3", "--epsilon", "1", "--delta", "1e-6")
 
 
-def run(*args: object) -> Result:
-    return CliRunner().invoke(main, [str(arg) for arg in args], env={"COLUMNS": "100"})
-
-
-def good(*args: object) -> str:
-    result = run(*args)
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
+run, good = partial(commands.run, columns=100), partial(commands.good, columns=100)
 
 
 @pytest.mark.heavy

@@ -297,3 +297,19 @@ def test_audits_show_no_more_than_was_found() -> None:
         assert stated is not None
         # "too small" holds for smaller claims, "does not contradict" for larger ones
         assert float(stated[1]) <= claimed if found.breaks_eps0 else float(stated[1]) >= claimed
+
+
+@pytest.mark.parametrize("rounded", [sdp.round_up, sdp.round_down])
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("x",), r"^x must be a number, got 'x'; pass "),
+        ((None,), r"^x must be a number, got None; pass "),
+        ((3.0, 0), r"^digits must lie in \[1, 1000\], got 0.0; it is how many"),
+        ((3.0, 1.5), r"^digits must be a whole number, got 1.5; it is how many"),
+    ],
+    ids=str,
+)
+def test_what_is_no_number_or_no_number_of_figures_is_refused(rounded: Any, args: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(sdp.ParameterError, match=said):
+        rounded(*args)

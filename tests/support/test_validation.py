@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shuffledp
 from shuffledp._support import validation as check
 from shuffledp.errors import (
     BoundNotApplicableError,
@@ -147,3 +151,25 @@ def test_a_bare_number_of_percent_is_not_guessed(value: object) -> None:
 def test_more_than_all_percent_is_not_taken_for_a_number_of_percent() -> None:
     with pytest.raises(ParameterError, match=r"got '150%'; choose one\.$"):
         check.share("participation", "150%")
+
+
+def sentences(path: Path) -> list[str]:
+    """What the refusals of a module say, with the names of what they show in braces."""
+
+    def text(node: ast.AST) -> str:
+        if isinstance(node, ast.JoinedStr):
+            return "".join(map(text, node.values))
+        return str(node.value) if isinstance(node, ast.Constant) else "{}"
+
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ParameterError" and node.args:
+            said = node.args[0]
+            found += map(text, [said.body, said.orelse] if isinstance(said, ast.IfExp) else [said])
+    return found
+
+
+def test_every_refusal_says_what_to_do() -> None:
+    said = [sentence for path in Path(shuffledp.__file__).parent.rglob("*.py") for sentence in sentences(path)]
+    silent = [text for text in said if " got " in text and re.search(r" got [^;?]*\.$", text)]
+    assert len(said) > 500 and not silent, silent

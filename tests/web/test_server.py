@@ -85,6 +85,7 @@ def test_a_taken_port_is_one_sentence(server: str) -> None:
     result = CliRunner().invoke(main, ["serve", "--port", str(port)])
     assert result.exit_code == 2
     assert result.output.startswith("shuffledp: host and port must be free") and result.output.count("\n") == 1
+    assert result.output.endswith("choose another --host or --port.\n")
 
 
 def test_a_port_that_is_none_is_refused() -> None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+from ..errors import ParameterError
+from . import validation as check
+
 #: Rounding keeps this many significant figures by default.
 _DIGITS = 5
 
@@ -51,13 +54,20 @@ def exact(x: Fraction) -> str:
 
 
 def _rounded(x: float | Fraction, digits: int, rounding: str) -> str:
+    digits = check.whole("digits", digits, low=1, high=1000, hint="it is how many significant figures are kept")
     context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     if isinstance(x, Fraction):
         nearest = _nearest(x)
         if Fraction(nearest) != x:
             return _written(context.divide(Decimal(x.numerator), Decimal(x.denominator)), digits, context)
         x = nearest
-    return _written(context.plus(Decimal(repr(float(x)))), digits, context)
+    try:
+        decimal = Decimal(repr(float(x)))
+    except (TypeError, ValueError):
+        decimal = Decimal("nan")
+    if decimal.is_nan():
+        raise ParameterError(f"x must be a number, got {check.shown(x)}; pass an int, a float or a Fraction.")
+    return _written(context.plus(decimal), digits, context)
 
 
 def _nearest(x: Fraction) -> float:

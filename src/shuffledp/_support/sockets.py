@@ -31,5 +31,6 @@ def listening(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ParameterError(
-            f"host and port must be free on this machine, got {host!r} and {port} ({reason}); choose another --port."
+            f"host and port must be free on this machine, got {host!r} and {port} ({reason}); "
+            "choose another --host or --port."
         ) from None

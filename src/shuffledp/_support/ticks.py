@@ -65,11 +65,11 @@ def thousands(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _tick(value)))
 
 
-def percents(axes: Axes, which: str, *, unit: float = 1.0) -> None:
-    """Shares as percentages; ``unit`` is the value that is 100 %."""
+def percents(axes: Axes, which: str) -> None:
+    """Shares as percentages."""
     ticker = require("matplotlib.ticker", extra="plot", purpose="drawing")
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100.0 * value / unit:.6g} %"))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100.0 * value:.6g} %"))
 
 
 def round_numbers(last: int, most: int) -> list[int]:

@@ -62,15 +62,15 @@ def with_unit(number: str, unit: str = "") -> str:
     return visible(f"{number} {unit}") if unit else number
 
 
-def error_in(error: float, unit: str = "", *, digits: int = 2) -> str:
-    """An error in a unit, rounded up.
+def error_in(error: float, unit: str = "") -> str:
+    """An error in a unit, rounded up to two figures.
 
     Examples
     --------
     >>> error_in(0.02134, "min"), error_in(1234.2, "ms")
     ('0.022 min', '1,235 ms')
     """
-    return with_unit(figures(error, digits, up=True), unit if math.isfinite(error) else "")
+    return with_unit(figures(error, 2, up=True), unit if math.isfinite(error) else "")
 
 
 def users_of(count: float, users: int) -> str:

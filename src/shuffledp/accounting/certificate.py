@@ -264,7 +264,7 @@ def verify(source: Certificate | str | Path) -> Certificate:
     True
     """
     if not isinstance(source, Certificate | str | Path):
-        raise ParameterError(f"source must be a certificate or the path of one, got {type(source).__name__}.")
+        raise ParameterError(f"source must be a certificate or the path of one, got {type(source).__name__}; pass one.")
     if isinstance(source, Certificate):
         return _verified(source)
     with contained(CERTIFICATE, str(source)):

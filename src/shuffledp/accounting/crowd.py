@@ -112,7 +112,7 @@ def missing(name: str, value: object, n: int) -> int:
         return int(number)
     if counted:
         raise ParameterError(
-            f"{name} must be a number of users >= 0, got {check.shown(value)}; pass how many users may be missing."
+            f"{name} must be a number of users >= 0, got {check.shown(value)}; pass how many there may be."
         )
     return math.ceil(number * n)
 

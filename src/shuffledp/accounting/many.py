@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..bounds.base import capped
 from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
 from ..numerics import family as families
 from ..numerics.family import Answer, Asked, Family
@@ -128,7 +129,7 @@ def curves(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> 
         side = mine[0].bound.side
         value[below] = families.log_deltas([q.family for q in mine], Asked(_honest(mine), flat[below], tol, side))
     parts = np.split(value, np.cumsum(sizes)[:-1])
-    return [question.capped_log_delta(part, at) for question, part, at in zip(asked, parts, eps, strict=True)]
+    return [capped(part, at, question.cap) for question, part, at in zip(asked, parts, eps, strict=True)]
 
 
 def _pooled(

@@ -243,10 +243,6 @@ class Resolved(WithOutputs):
         value, below = np.full(eps.shape, -np.inf), ~(eps >= self.cap)  # beyond the cap delta is 0
         if below.any():
             value[below] = self.family.log_delta(eps[below], n=self.n, tol=tol, side=self.bound.side)
-        return self.capped_log_delta(value, eps)
-
-    def capped_log_delta(self, value: FloatArray, eps: FloatArray) -> FloatArray:
-        """log delta(eps) of the family; 0 from the local guarantee on."""
         return capped(value, eps, self.cap)
 
     @property
@@ -356,14 +352,13 @@ def as_mechanism(subject: MechanismLike) -> Mechanism:
         return subject_of(subject).mechanism
     if isinstance(subject, ShuffledPair):
         return _SinglePair(subject)
-    hint = (
-        "wrap a matrix as FiniteRandomizer(matrix)"
-        if isinstance(subject, list | np.ndarray)
-        else "see shuffledp.mechanism"
-    )
+    got, hint = type(subject).__name__, "see shuffledp.mechanism"
+    if isinstance(subject, list | np.ndarray):
+        hint = "wrap a matrix as FiniteRandomizer(matrix)"
+    elif isinstance(subject, type):
+        got, hint = f"the class {subject.__name__}", f"call it with its parameters, {subject.__name__}(...)"
     raise ParameterError(
-        "mechanism must be a mechanism, a spec such as 'general:eps0=1' or a ShuffledPair, "
-        f"got {type(subject).__name__}; {hint}."
+        f"mechanism must be a mechanism, a spec such as 'general:eps0=1' or a ShuffledPair, got {got}; {hint}."
     )
 
 

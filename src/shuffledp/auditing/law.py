@@ -106,7 +106,9 @@ def _of_matrix(rows: FloatArray, inputs: Sequence[Any], outputs: Sequence[Any] |
     try:
         place = {label(output): k for k, output in enumerate(outputs or ())}
     except TypeError:
-        raise ParameterError("outputs must be reports that can be compared, got something unhashable.") from None
+        raise ParameterError(
+            "outputs must be reports that can be compared, got something unhashable; return tuples."
+        ) from None
     if len(place) != len(outputs or ()):
         raise ParameterError("outputs must differ from each other, got one twice; merge its columns of claimed.")
 

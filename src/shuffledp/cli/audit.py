@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from .._support import validation as valid
+from .._support.reading import refuse_constant
 from ..errors import ParameterError
 from . import options
 from .base import SPEC_HELP, answer, main
@@ -89,7 +90,7 @@ def parse_inputs(text: str) -> list[Any]:
     ([0, 1.5], ['red', 'green'], [[0, 1], [1, 0]])
     """
     try:
-        return list(json.loads(f"[{text}]", parse_constant=_no_constant))
+        return list(json.loads(f"[{text}]", parse_constant=refuse_constant))
     except (ValueError, RecursionError):
         return [_word(part.strip()) for part in text.split(",")]
 
@@ -103,7 +104,3 @@ def _word(text: str) -> Any:
     if not text:
         raise ParameterError("inputs must be values between commas, got an empty one; write for example 0,1,2.")
     return text
-
-
-def _no_constant(text: str) -> float:
-    raise ValueError(text)

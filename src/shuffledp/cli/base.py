@@ -6,10 +6,11 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import click
+from click.exceptions import Exit, NoArgsIsHelpError
 
 from .. import __version__
 from .._support import validation as check
@@ -32,8 +33,9 @@ SPEC names the local randomizer:
 """
 
 
-#: Exit codes: a wrong input or an output that cannot be written, an internal error (EX_SOFTWARE), Ctrl-C.
-_UNUSABLE, _INTERNAL, STOPPED = 2, 70, 130
+#: Exit codes: a wrong input or an output that cannot be written, an internal error (EX_SOFTWARE), Ctrl-C, and a pipe
+#: whose reader has gone (as shells count SIGINT and SIGPIPE).
+_UNUSABLE, _INTERNAL, STOPPED, _UNREAD = 2, 70, 130, 141
 #: Commands that rely on locks of folders and on files that are replaced in one step, and whether this system has them.
 COLLECTING, POSIX = ("privatize", "shuffle", "estimate", "collect", "shuffler"), os.name == "posix"
 
@@ -61,18 +63,38 @@ class _Commands(click.Group):
             )
         return name, command, rest
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _answered():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _answered():
             return super().invoke(ctx)
-        except ShuffleDPError as error:
-            say(f"shuffledp: {error}", err=True)
-            ctx.exit(error.exit_code)
-        except click.UsageError as error:
-            say(f"shuffledp: {error.format_message()}", err=True)
-            ctx.exit(2)
-        except KeyboardInterrupt:
-            say("shuffledp: stopped.", err=True)
-            ctx.exit(STOPPED)
+
+
+@contextlib.contextmanager
+def _answered() -> Iterator[None]:
+    """Turns what is expected to happen into a sentence and an exit code; click would leave with 1 on a broken pipe."""
+    try:
+        yield
+    except ShuffleDPError as error:
+        say(f"shuffledp: {error}", err=True)
+        raise Exit(error.exit_code) from None
+    except NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        message = error.format_message()
+        # click's own sentences start with a capital, and say nothing of what to do unless they ask what was meant
+        if error.ctx is not None and message[0].isupper() and "?" not in message:
+            message = f"{message.rstrip('.')}; see '{error.ctx.command_path} --help'."
+        say(f"shuffledp: {message}", err=True)
+        raise Exit(_UNUSABLE) from None
+    except KeyboardInterrupt:
+        say("shuffledp: stopped.", err=True)
+        raise Exit(STOPPED) from None
+    except BrokenPipeError:
+        _drop_output()
+        raise Exit(_UNREAD) from None
 
 
 def _tell(error: Exception) -> None:
@@ -90,15 +112,24 @@ def _tell(error: Exception) -> None:
         said = f"the output cannot be written ({error.strerror or reason}); send it elsewhere"
     with contextlib.suppress(OSError):
         say(f"shuffledp: {said}.", err=True)
+    _drop_output()
+
+
+def _drop_output() -> None:
+    """Output that cannot be written is dropped: it would be tried again at exit, with a traceback."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
-    except OSError:  # what is left would be tried again at exit, with a traceback
+    except OSError:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": american})
+@click.group(
+    "shuffledp",
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": american},
+)
 @click.version_option(__version__, prog_name="shuffledp")
 def main() -> None:
     """How private is a shuffled data collection?  Soundly, and in milliseconds."""

@@ -236,7 +236,8 @@ def viewed(found: Estimate, fit: bool, quantiles: str | None, counts: bool, top:
     if fit:
         if not isinstance(found, MarginalsAnswer | RangeAnswer):
             raise ParameterError(
-                "fit must be left out unless the plan asks for ranges or marginals, got it with another query."
+                "fit must be left out unless the plan asks for ranges or marginals, got it with another query; "
+                "run without it."
             )
         found = found.fitted()
     bins = counts or top is not None

@@ -296,7 +296,9 @@ class Randomizer(Mechanism):
         """The fit to how many reports are in each column of :meth:`probabilities`."""
         often = check.whole("repetitions", repetitions, low=2, high=10_000, hint="it is how often the fit is repeated")
         if not self.single_message:
-            raise ParameterError(f"method must be 'unbiased' for several messages per user, got 'em' of {self.name}.")
+            raise ParameterError(
+                f"method must be 'unbiased' for several messages per user, got 'em' of {self.name}; leave method out."
+            )
         if not isinstance(smooth, bool) or (smooth and self._takes):
             raise ParameterError(
                 f"smooth must be True or False, and False for {self._takes or 'inputs'} without an order, got "

@@ -93,7 +93,9 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         if self.mechanism != other.mechanism:
-            raise ParameterError(f"tallies must be of one mechanism, got {self.mechanism} and {other.mechanism}.")
+            raise ParameterError(
+                f"tallies must be of one mechanism, got {self.mechanism} and {other.mechanism}; estimate each apart."
+            )
         release = both_for_release(self.for_release, other.for_release)
         users, batches = self.users + other.users, self.batches + other.batches
         return Tally(self.counts + other.counts, self.mechanism, users, release, batches)

@@ -49,7 +49,8 @@ def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[An
     """Whole numbers in [0, d) in the smallest unsigned dtype."""
     if values.dtype.kind not in "iu" or values.ndim != 1:
         raise ParameterError(
-            f"{name} must be a flat array of whole numbers in [0, {d}), got {values.dtype} of shape {values.shape}."
+            f"{name} must be a flat array of whole numbers in [0, {d}), got {values.dtype} of shape {values.shape}; "
+            "number the categories from 0."
         )
     if values.dtype.kind == "i" and d - 1 <= np.iinfo(values.dtype).max:
         outside = bool(values.view(values.dtype.str.replace("i", "u")).max() >= d)  # negative numbers are huge there

@@ -84,21 +84,21 @@ def _points(axes: Axes, found: Recommendation, by_error: bool) -> None:
     axes.set_xlim(low / 1.5, high * 1.5)
 
 
-def draw_budgets(found: Recommendation, choice: Choice, *, width: float = TEXT_WIDTH) -> Figure:
+def draw_budgets(found: Recommendation, choice: Choice) -> Figure:
     """The guarantee of a choice for one round: eps against the users who take part, and against delta."""
     from ..accounting.amplification import amplify
 
     n, run = found.counted, found.mechanism_of(choice)
     sizes = sorted({max(1, round(n * share)) for share in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.5, 2.0)})
     deltas = [10.0**-k for k in range(4, 13)]
-    with canvas(f"{choice.spec}, one round (the gray lines are the plan)", width, 2.6) as page:
+    with canvas(f"{choice.spec}, one round (the gray lines are the plan)", TEXT_WIDTH, 2.6) as page:
         left, right = page.panels(1, 2)[0]
         by_users = amplify(run, n=sizes, delta=found.delta)
         by_delta = amplify(run, n=n, delta=deltas)
         left.plot(sizes, list(by_users.epsilon), **figures.CURVE)
         left.axvline(n, color="#888888", linewidth=0.8)
         logarithmic(left, "x", sizes[0], sizes[-1])
-        ticks_at(left, sizes, 0.5 * width, logarithmic=True)
+        ticks_at(left, sizes, 0.5 * TEXT_WIDTH, logarithmic=True)
         left.set_xlabel("users who take part")
         left.set_ylabel("central ε of one round")
         right.plot(deltas, list(by_delta.epsilon), **figures.CURVE)

@@ -116,7 +116,9 @@ class VectorMeanTask(NumberTask):
         """The mean of vectors, or of every coordinate in [-norm, norm]."""
         columns = tuple(f"x{i}" for i in range(self.dim)) if column is None else tuple(column)
         if isinstance(column, str) or len(columns) != self.dim:
-            raise ParameterError(f"column must name {self.dim} columns, one per coordinate, got {column!r:.60}.")
+            raise ParameterError(
+                f"column must name {self.dim} columns, one per coordinate, got {column!r:.60}; name them all."
+            )
         if "unit vectors" in find(m.name).serves:
             return queries.VectorMean(column=columns, norm=self.norm, unit=self.unit, mechanism=m)
         return queries.Mean(column=columns, low=-self.norm, high=self.norm, unit=self.unit, mechanism=m)

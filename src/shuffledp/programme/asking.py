@@ -291,7 +291,7 @@ def _labels(where: str, value: object, folder: str, files: dict[str, str]) -> An
                 text = data.decode("utf-8-sig")
             except UnicodeDecodeError:
                 raise ParameterError(
-                    f"it must be {_MOST_LABELS_FILE} in UTF-8, got other bytes in {value!r}."
+                    f"it must be {_MOST_LABELS_FILE} in UTF-8, got other bytes in {value!r}; save it as UTF-8."
                 ) from None
         value = [line.strip() for line in text.splitlines() if line.strip()]
     if not isinstance(value, list) or not value or not all(isinstance(x, str | int | bool) for x in value):

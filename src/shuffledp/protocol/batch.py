@@ -77,6 +77,11 @@ def refuse_other_plan(plan: Plan, digest: object, where: str = "") -> None:
         )
 
 
+def _wrong(must: str, shown: str, got: object = "something else", do: str = "shuffle again") -> ParameterError:
+    """The error for a file whose content is not what it must be."""
+    return ParameterError(f"{must}, got {got} in {shown}; {do}.")
+
+
 @dataclass(frozen=True)
 class Header:
     """What is said about a batch: never about one of its messages.
@@ -115,20 +120,18 @@ class Header:
     def parse(cls, text: str, plan: Plan, shown: str, *, first_version: bool = False) -> Header:
         """A header of this plan; anything else is refused."""
         if len(text) > _MOST_HEADER:
-            raise ParameterError(f"header of the batch must have {_MOST_HEADER:,} bytes at most, got more in {shown}.")
+            raise _wrong(f"header of the batch must have {_MOST_HEADER:,} bytes at most", shown, "more")
         try:
             keys = _KEYS_1 if first_version else _KEYS
             found = mapping("header of the batch", parse_json(text, BATCH, shown), needed=keys)
         except NotJSONError:
-            raise ParameterError(f"a batch must start with its header, got something else in {shown}.") from None
+            raise _wrong("a batch must start with its header", shown, do="copy it again") from None
         numbers = [found[key] for key in ("users", "messages", "bytes")]
         known = found["for_release"] is None or isinstance(found["for_release"], bool)
         if not all(type(x) is int and 0 <= x <= 10**15 for x in numbers) or not known:
-            raise ParameterError(
-                f"header of the batch must hold whole numbers, got something else in {shown}; shuffle again."
-            )
+            raise _wrong("header of the batch must hold whole numbers", shown)
         if not is_id(found["id"]):
-            raise ParameterError(f"id of a batch must be 32 hexadecimal digits, got {found['id']!r:.40} in {shown}.")
+            raise _wrong("id of a batch must be 32 hexadecimal digits", shown, f"{found['id']!r:.40}")
         inside = found.setdefault("made_from", [])
         if (
             not isinstance(inside, list)
@@ -136,15 +139,12 @@ class Header:
             or inside != sorted({*inside} - {found["id"]})
             or not isinstance(found.setdefault("complete", False), bool)
         ):
-            raise ParameterError(
-                f"made_from of a batch must be the ids of other batches in order, got something else in {shown}; "
-                "shuffle again."
-            )
+            raise _wrong("made_from of a batch must be the ids of other batches in order", shown)
         found["made_from"] = tuple(inside)
         refuse_other_plan(plan, found["plan"], f" in {shown}")
         size = message_length(plan.query.randomizer.codec)
         if found["bytes"] != size:
-            raise ParameterError(f"messages of this plan have {size} bytes, got {found['bytes']} in {shown}.")
+            raise _wrong(f"messages of this plan have {size} bytes", shown, found["bytes"], "use the clients' plan")
         return cls(**found)
 
 
@@ -187,14 +187,12 @@ class Batch:
             raw = stream.read(wanted) if there == wanted else b""  # a header can claim any number of bytes
             stated = stream.read(size)
         if not there == wanted == len(raw):
-            raise ParameterError(
-                f"batch must hold {header.messages:,} messages of {header.bytes} bytes, got "
-                f"{'more' if there > wanted else 'fewer'} in {shown}; copy it again."
-            )
+            claim, got = f"{header.messages:,} messages of {header.bytes} bytes", "more" if there > wanted else "fewer"
+            raise _wrong(f"batch must hold {claim}", shown, got, "copy it again")
         checksum.update(raw)
         if size and stated != checksum.digest():
-            raise ParameterError(
-                f"batch must be as it was written, got other bytes than its checksum says in {shown}; copy it again."
+            raise _wrong(
+                "batch must be as it was written", shown, "other bytes than its checksum says", "copy it again"
             )
         return cls(header, from_bytes(plan.query.randomizer.codec, raw))
 
@@ -203,15 +201,13 @@ def read_header(stream: BinaryIO, plan: Plan, shown: str) -> Header:
     """The header at the start of a file."""
     first = stream.read(len(MAGIC))
     if first not in (MAGIC, MAGIC_2, MAGIC_1):
-        newer = first.startswith(MAGIC[:-2])
-        raise ParameterError(
-            f"batch must be a file of a version that is known here, got a newer one in {shown}; upgrade shuffledp."
-            if newer
-            else f"batch must be a file that a shuffler wrote, got something else in {shown}."
-        )
+        if first.startswith(MAGIC[:-2]):
+            known = "batch must be a file of a version that is known here"
+            raise _wrong(known, shown, "a newer one", "upgrade shuffledp")
+        raise _wrong("batch must be a file that a shuffler wrote", shown, do="name a file of reports")
     line = stream.readline(_MOST_HEADER + 1)
     if not line.endswith(b"\n") or len(line) > _MOST_HEADER:
-        raise ParameterError(f"batch must start with its header, got something else in {shown}; copy it again.")
+        raise _wrong("batch must start with its header", shown, do="copy it again")
     return Header.parse(line.decode("utf-8", "replace"), plan, shown, first_version=first == MAGIC_1)
 
 

@@ -50,9 +50,13 @@ def read(
         state = mapping("collector file", found, needed=_KEYS_1 if old else _KEYS)
         stated = state.pop("checksum")
         if stated != _checksum(state) or state["version"] not in (1, VERSION):
-            raise ParameterError(f"a collector file must be as it was written, got a damaged one in {shown}.")
+            raise ParameterError(
+                f"a collector file must be as it was written, got a damaged one in {shown}; {STATE.advice}."
+            )
         if state["plan"] != plan.digest:
-            raise ParameterError(f"a collector file must be of this plan, got one of another in {shown}.")
+            raise ParameterError(
+                f"a collector file must be of this plan, got one of another in {shown}; name its own, or a new file."
+            )
         batches = state["batches"]
         if not isinstance(batches, dict) or not all(type(n) is int and 0 < n <= 10**15 for n in batches.values()):
             raise _wrong("batches: be ids with their numbers of users", shown)

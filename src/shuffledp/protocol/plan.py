@@ -79,7 +79,9 @@ class Plan:
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, Query):
-            raise ParameterError(f"query must be a query, such as sdp.queries.Histogram(...), got {self.query!r:.60}.")
+            raise ParameterError(
+                f"query must be a query, such as sdp.queries.Histogram(...), got {self.query!r:.60}; make one."
+            )
         users = check.users(self.users, "users")
         minimum = users if self.minimum_batch is None else check.users(self.minimum_batch, "minimum_batch")
         if minimum > users:

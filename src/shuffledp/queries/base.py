@@ -189,7 +189,9 @@ def oracles(subject: object, sizes: Sequence[int]) -> tuple[FrequencyOracle, ...
     made = [named if getattr(named, "d", 0) == size else runnable(f"{word}:{kept}", d=size) for size in sizes]
     found = tuple(oracle for oracle in made if isinstance(oracle, FrequencyOracle) and not oracle._takes)
     if len(found) < len(made) or not named.single_message:
-        raise ParameterError(f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {named.spec}.")
+        raise ParameterError(
+            f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {named.spec}; choose one."
+        )
     return found
 
 

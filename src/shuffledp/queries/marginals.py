@@ -62,7 +62,9 @@ class MarginalsAnswer(Estimate):
         inside = any(wanted < frozenset(some) for some in self.asked)
         if not wanted or not inside:
             listed = ", ".join(repr(" by ".join(some)) for some in self.asked[:6])
-            raise ParameterError(f"columns must be those of a marginal ({listed}), got {', '.join(columns)!r:.60}.")
+            raise ParameterError(
+                f"columns must be those of a marginal ({listed}), got {', '.join(columns)!r:.60}; choose one of them."
+            )
         if self.fit is None:
             raise ParameterError(
                 f"columns must be all of a marginal before the fit, got {', '.join(columns)!r}, which are some of "

@@ -103,7 +103,9 @@ class RangeQuery(NumberQuery):
         oracle = runnable(self.mechanism, d=self.bins + self._option)
         single = isinstance(oracle, FrequencyOracle) and oracle.single_message
         if not single and "options" not in oracle.serves:
-            raise ParameterError(f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {oracle.spec}.")
+            raise ParameterError(
+                f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {oracle.spec}; choose one."
+            )
         object.__setattr__(self, "mechanism", oracle)
         _ = self.tree.oracles  # refuses a mechanism that cannot be used on several levels
 

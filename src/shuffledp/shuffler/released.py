@@ -48,7 +48,9 @@ def manifest_in(envelope: object, trusted: Mapping[str, Any]) -> dict[str, Any]:
         part = mapping("a file of the manifest", item, needed=("name", "messages", "sha256"))
         whole.append(part["messages"])
         if not (_is(_NAME, part["name"]) and _is(_SHA256, part["sha256"])):
-            raise ParameterError(f"a file of the manifest must be a part with its SHA-256, got {part['name']!r:.60}.")
+            raise ParameterError(
+                f"a file of the manifest must be a part with its SHA-256, got {part['name']!r:.60}; {MANIFEST.advice}."
+            )
     counted = all(type(x) is int and 0 <= x < 2**63 for x in whole) and _are_counts(found["refused"])
     named = len({part["name"] for part in files}) == len(files) and _is(_BATCH, found["batch"])
     if not (counted and named and sum(part["messages"] for part in files) == found["messages"]):
@@ -130,17 +132,13 @@ class Released:
             with parquet.ParquetFile(path) as file:
                 column = file.schema_arrow
                 if column.names != ["sealed"] or column.types != [arrow.binary(size)] or column.metadata:
-                    raise ParameterError(
-                        f"{part['name']} must have one column of {size} bytes, got {column.names!r:.80}."
-                    )
+                    raise _wrong(part, f"have one column of {size} bytes", f"{column.names!r:.80}")
                 if file.metadata.num_rows != part["messages"]:
-                    raise ParameterError(
-                        f"{part['name']} must hold {part['messages']:,} messages, got {file.metadata.num_rows:,}."
-                    )
+                    raise _wrong(part, f"hold {part['messages']:,} messages", f"{file.metadata.num_rows:,}")
                 for batch in file.iter_batches(ROWS):
                     rows = batch.column(0)
                     if rows.null_count:
-                        raise ParameterError(f"{part['name']} must hold a message in each row, got a row without one.")
+                        raise _wrong(part, "hold a message in each row", "a row without one")
                     raw = np.frombuffer(rows.buffers()[1], np.uint8, len(rows) * size, rows.offset * size)
                     yield raw.reshape(len(rows), size)
 
@@ -160,6 +158,11 @@ class Released:
                 keep[i] = row not in seen
                 seen.add(row)
             yield [row.tobytes() for row in rows[keep]], int(len(rows) - keep.sum())
+
+
+def _wrong(part: Mapping[str, Any], wanted: str, got: str) -> ParameterError:
+    """The error for a part that is not what the manifest says."""
+    return ParameterError(f"{part['name']} must {wanted}, got {got}; {_PART.advice}.")
 
 
 def _is(pattern: re.Pattern[str], value: object) -> bool:

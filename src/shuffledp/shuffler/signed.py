@@ -24,7 +24,7 @@ MOST_BYTES = 2**23
 #: What may be signed.
 CONTEXTS = tuple(f"shuffledp {kind} 1" for kind in ("publication", "withdrawal", "manifest", "statement"))
 
-_FILE = Kind("a signed document", 2 * MOST_BYTES, "fetch it again", "document")
+_FILE = Kind("a signed document", 2 * MOST_BYTES, "fetch it again", "publication")
 _PAYLOAD = Kind("the payload", MOST_BYTES, "fetch the document again")
 _FIELDS = ("payload", "key", "signature")
 
@@ -69,7 +69,9 @@ def open_(context: str, envelope: object, trusted: Mapping[str, Ed25519PublicKey
     try:
         found = parse_json(envelope["payload"], _PAYLOAD, f"a {kind}")
     except NotJSONError as error:
-        raise ParameterError(f"the payload of a {kind} must be JSON, got something else ({error}).") from None
+        raise ParameterError(
+            f"the payload of a {kind} must be JSON, got something else ({error}); {_PAYLOAD.advice}."
+        ) from None
     if not isinstance(found, dict):
         raise ParameterError(f"the payload of a {kind} must be a mapping, got {type(found).__name__}; fetch it again.")
     return found

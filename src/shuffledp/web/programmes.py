@@ -23,6 +23,7 @@ from .._support import delta_rules as _rules
 from .._support import validation as check
 from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
+from .._support.reading import refuse_constant
 from ..accounting.guarantee import not_below
 from ..errors import ParameterError
 from ..programme.calibrated import CalibratedProgramme
@@ -170,17 +171,13 @@ def _read(given: Mapping[str, str]) -> dict[str, Any]:
 def _list(text: str) -> list[Any]:
     wanted = f"questions must be a JSON list of 1 to {MOST_QUESTIONS} objects"
     try:
-        found = json.loads(text, parse_constant=_no_number)
+        found = json.loads(text, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         raise ParameterError(f"{wanted}, got text that is none; ask as the page does.") from None
     if not isinstance(found, list) or not 1 <= len(found) <= MOST_QUESTIONS:
         got = f"{len(found)}" if isinstance(found, list) else type(found).__name__
         raise ParameterError(f"{wanted}, got {got}; a longer programme is for the command line.")
     return found
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(text)
 
 
 def _question(where: str, item: object) -> dict[str, Any]:

@@ -24,5 +24,6 @@ from .files import read_text as read_text
 from .json_text import NotJSONError as NotJSONError
 from .json_text import parse_json as parse_json
 from .json_text import read_json as read_json
+from .json_text import refuse_constant as refuse_constant
 from .keys import mapping as mapping
 from .numbers import as_written as as_written

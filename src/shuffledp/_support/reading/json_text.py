@@ -55,7 +55,7 @@ def parse_json(text: str, kind: Kind, shown: str, *, numbers_as_text: bool = Fal
     hooks: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), str)
     if not numbers_as_text:
         numbers = {f"parse_{convert.__name__}": partial(_number, convert, kind, shown) for convert in (int, float)}
-        hooks = {**numbers, "parse_constant": _refuse_constant}
+        hooks = {**numbers, "parse_constant": refuse_constant}
     try:
         data = json.loads(text, object_pairs_hook=partial(unrepeated, shown=shown), **hooks)
         if "\\u" in text:  # half of a surrogate pair is not text: it cannot be printed
@@ -78,7 +78,8 @@ def _number(convert: type[int] | type[float], kind: Kind, shown: str, written: s
     return value
 
 
-def _refuse_constant(written: str) -> float:
+def refuse_constant(written: str) -> float:
+    """Refuse NaN and infinity, which JSON does not have."""
     raise NotJSONError(f"{written} is not JSON")
 
 
