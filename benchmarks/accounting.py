@@ -13,7 +13,7 @@ from types import FrameType
 import shuffledp as sdp
 
 from .conventional import amplify as conventional
-from .rows import Row, cpu, cpu_of_process, spelled
+from .rows import ALLOWANCE, Row, cpu, cpu_of_process, spelled
 
 SPECS = {
     "general:eps0=1": ("general", "variation-ratio"),
@@ -23,7 +23,7 @@ SPECS = {
 }
 USERS, DELTA = (100, 10**3, 10**4, 10**6, 10**9, 10**12), 1e-6
 #: Seconds of CPU that one warm answer may take: by a named bound, and by auto with its lower bound.
-NAMED, AUTO = 0.002, 0.008
+NAMED, AUTO = 0.002 * ALLOWANCE, 0.008 * ALLOWANCE
 
 
 def rows() -> Iterator[Row]:
