@@ -28,6 +28,16 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes, *, name: str
         stream.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 
+def behind_links(path: str | os.PathLike[str]) -> Path:
+    """Where the file is; links that lead to each other are an error, of which Python 3.13 says nothing any more."""
+    from pathlib import Path  # here, because a client writes no file
+
+    found = Path(path).resolve()
+    if found.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return found
+
+
 @contextmanager
 def writing_whole(path: str | os.PathLike[str], *, name: str = "path") -> Iterator[BinaryIO]:
     """A file to write to, which takes the place of ``path`` once the block ends and its content is on disk.
@@ -38,10 +48,9 @@ def writing_whole(path: str | os.PathLike[str], *, name: str = "path") -> Iterat
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise ParameterError(f"{name} must be the path of a file, got {path!r}; name a file.")
     import secrets  # here, because a client writes no file
-    from pathlib import Path
 
     try:
-        target = Path(path).resolve()
+        target = behind_links(path)
     except (OSError, ValueError, RuntimeError) as error:  # links that lead to each other, or no path at all
         raise not_writable(name, path, error) from None
     part = target.with_name(f".{secrets.token_hex(8)}.part")

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ..errors import ParameterError
-from .files import write_whole
+from .files import behind_links, write_whole
 from .reading import digest_of
 
 #: Folders that this thread has locked: it does not wait for itself.
@@ -59,7 +59,7 @@ def alone_with(path: str | os.PathLike[str], *, name: str = "path") -> Iterator[
     """One writer of a file at a time, from reading it to replacing it: no addition is lost."""
     with ExitStack() as stack:
         try:
-            stack.enter_context(alone_in(Path(path).resolve().parent))
+            stack.enter_context(alone_in(behind_links(path).parent))
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ParameterError(
