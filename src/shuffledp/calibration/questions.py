@@ -54,8 +54,8 @@ def calibrate(
 
     (with ``count`` rounds, Accountant().compose(mechanism, n=n, count=count).epsilon(delta=delta) <= epsilon).
     This is checked at the returned setting itself.  That eps is also at least epsilon (1 - tol), unless the
-    parameter is a whole number, is at the end of its range, or eps jumps there.  eps0 is never below epsilon, since the
-    local guarantee holds without any shuffling.
+    parameter is a whole number, is at the end of its range, or eps jumps there; eps of planar-laplace makes small jumps
+    everywhere, and is met to 0.5 %.  eps0 is never below epsilon: the local guarantee holds without any shuffling.
 
     A setting left to the mechanism (k of subset and privset, l of local-hash, w of wheel, cap of privunit, the blocks
     of hadamard) is chosen as well: for each value eps rises with eps0, and the value whose largest eps0 has the

@@ -99,7 +99,7 @@ class Target:
                 low=low,
                 high=high,
                 start=start,
-                window=-math.log1p(-self.tol),
+                window=-math.log1p(-self._accuracy(unknown, start)),
                 close=_JUMP,
                 reach=min(max(2.0 * self.tol, _SURE), jump) if self.count == 1 else 0.2,
                 slope=min(max(slope, 0.1), 1e12),
@@ -135,7 +135,8 @@ class Target:
 
     def crossing(self, unknown: Unknown) -> Crossing | None:
         """The same with its slope, from settings that are evaluated together."""
-        found = self._crossings([unknown], [self._guess(unknown) if self.start is None else self.start], self.tol)[0]
+        start = self._guess(unknown) if self.start is None else self.start
+        found = self._crossings([unknown], [start], self._accuracy(unknown, start))[0]
         if found is not None:
             self.start = found.u
         return found
@@ -160,6 +161,11 @@ class Target:
             for row, start in zip(rows, starts, strict=True)
         ]
         return together(searches, lambda at: self._looks([self._question(rows[i], u) for i, u in at], tol), hopeless)
+
+    def _accuracy(self, row: Unknown, u: float) -> float:
+        """How well eps can be met: to ``tol``, or to the steps that the analysis itself makes."""
+        question = self._question(row, u)
+        return self.tol if question is None else max(self.tol, question.family.steps)
 
     def _question(self, row: Unknown, u: float) -> Resolved | None:
         """One round of the mechanism at u; None outside its range and that of the bound."""

@@ -70,6 +70,11 @@ class Asked(NamedTuple):
 class Family(ABC):
     """What a bound makes of a mechanism.  Rows of one class are answered in one call."""
 
+    @property
+    def steps(self) -> float:
+        """By about what share eps may jump where the mechanism hardly changes, because its laws are chosen anew."""
+        return 0.0
+
     @classmethod
     @abstractmethod
     def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
@@ -295,6 +300,11 @@ class Smallest(Family):
             found = log_deltas(parts, asked.take(rows))
             best[rows] = np.minimum(best[rows], found) if upper else np.maximum(best[rows], found)
         return best
+
+    @property
+    def steps(self) -> float:
+        """Those of the analyses."""
+        return max(family.steps for family in self.families.values())
 
     @property
     def quick(self) -> bool:

@@ -36,6 +36,8 @@ from .planar_laws import Cells, Detail, among, cells, logs_of_v, victim
 _ROOMS, _MOST_TYPES = (0.015, 0.02, 0.03, 0.045, 0.065, 0.09, 0.13, 0.2, 0.3, 0.4), 1_000
 #: The largest domain: beyond, an answer takes too long.
 _WIDEST = 6.0
+#: By about what share eps jumps where the mesh changes.
+_STEPS = 5e-3
 #: Steps of the distance at most.
 _MOST_STEPS = 48
 #: What the next distance takes of the room; depth and length of a cell in units of the largest one, and by how much the
@@ -94,6 +96,11 @@ class NearPlaces(SwapSet):
                 "too many laws; use bound='auto'."
             )
         self._of, self._chance = (apart, wide, slack), chance
+
+    @property
+    def steps(self) -> float:
+        """The mesh changes with the distances."""
+        return _STEPS
 
     @classmethod
     def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
