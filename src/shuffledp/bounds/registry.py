@@ -140,7 +140,7 @@ def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
         return BOUNDS[called(name)], None
     found: dict[str, Family] = {}
     for candidate in _COMPARED:
-        if candidate == "swap-general" and "swap" in found and not getattr(found["swap"], "gives_up", False):
+        if candidate == "swap-general" and "swap" in found:
             continue  # never below it: the types have at most the ratios that eps0 allows (docs/swap.md, Theorem 3)
         try:
             found[candidate] = BOUNDS[candidate].family(mechanism)

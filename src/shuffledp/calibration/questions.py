@@ -173,7 +173,7 @@ def users_needed(
     guess = 30.0 * min(2.0 * math.sinh(0.5 * min(subject.cap, 20.0)) / epsilon, 1e100) ** 2 * times
     low, high = -math.log(_MOST_USERS), -math.log(fewest)
     start = min(max(-math.log(max(guess, 2.0 * fewest)), low), high)
-    near = together([crossing(low=low, high=high, start=start, reach=1.0, window=0.1 * tol)], excesses)[0]
+    near = together([crossing(low=low, high=high, start=start, reach=1.0, window=lambda: 0.1 * tol)], excesses)[0]
     start = _MOST_USERS if near is None else users(near.u)
     found = smallest_whole(lambda n: reached(n) - epsilon, low=fewest, high=_MOST_USERS, start=start)
     if found is None:

@@ -36,8 +36,10 @@ class Crossing(NamedTuple):
 Crossings = Generator[list[float], list[float], Crossing | None]
 
 
-def crossing(*, low: float, high: float, start: float, reach: float, window: float, slope: float = 0.5) -> Crossings:
-    """Where an excess that rises with u crosses 0, to within the window; None if it does not.
+def crossing(
+    *, low: float, high: float, start: float, reach: float, window: Callable[[], float], slope: float = 0.5
+) -> Crossings:
+    """Where an excess that rises with u crosses 0, to within the window (asked for each time); None if it does not.
 
     It asks for the excess at one or two points at a time, ``start`` first, with steps of at most ``reach`` times 4, 16,
     ... until it has a bracket, and interpolates.  :func:`together` runs many such searches in common passes.
@@ -54,12 +56,12 @@ def crossing(*, low: float, high: float, start: float, reach: float, window: flo
         if failing == low:
             return None
         near = min({passing, failing} & seen.keys(), key=lambda u: abs(seen[u]))
-        if abs(seen[near]) <= window:
+        if abs(seen[near]) <= window():
             return Crossing(near - seen[near] / slope, slope)
         u, error, chord = _interpolated(seen)
         slope = chord or slope
         beyond = min(abs(u - at) for at in seen) / (max(seen) - min(seen) or 1.0)
-        if error * slope <= window and passing < u < failing and low <= u <= high and beyond < _BEYOND:
+        if error * slope <= window() and passing < u < failing and low <= u <= high and beyond < _BEYOND:
             return Crossing(u, slope)
         if math.isinf(failing - passing):
             reach *= _FARTHER
@@ -103,7 +105,7 @@ def together(
 
     Examples
     --------
-    >>> rows = [crossing(low=0.0, high=9.0, start=start, reach=0.5, window=1e-6) for start in (1.0, 2.0)]
+    >>> rows = [crossing(low=0.0, high=9.0, start=start, reach=0.5, window=lambda: 1e-6) for start in (1.0, 2.0)]
     >>> [round(found.u, 5) for found in together(rows, lambda at: [u**3 - (8.0, 27.0)[i] for i, u in at])]
     [2.0, 3.0]
     """

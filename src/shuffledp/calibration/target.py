@@ -39,7 +39,7 @@ _COARSE = 0.02
 class Target:
     """The target that ``amplify`` must confirm: eps at most ``epsilon``; ``start`` is where the last search ended.
 
-    With several rounds the accountant must confirm it.
+    ``steps`` are those of the analyses seen so far.  With several rounds the accountant must confirm the target.
     """
 
     crowd: Crowd
@@ -49,6 +49,7 @@ class Target:
     tol: float
     count: int = 1
     start: float | None = None
+    steps: float = 0.0
 
     @property
     def n(self) -> int:
@@ -99,7 +100,7 @@ class Target:
                 low=low,
                 high=high,
                 start=start,
-                window=-math.log1p(-self._accuracy(unknown, start)),
+                window=-math.log1p(-self.single._accuracy(self.tol)),
                 close=_JUMP,
                 reach=min(max(2.0 * self.tol, _SURE), jump) if self.count == 1 else 0.2,
                 slope=min(max(slope, 0.1), 1e12),
@@ -135,8 +136,7 @@ class Target:
 
     def crossing(self, unknown: Unknown) -> Crossing | None:
         """The same with its slope, from settings that are evaluated together."""
-        start = self._guess(unknown) if self.start is None else self.start
-        found = self._crossings([unknown], [start], self._accuracy(unknown, start))[0]
+        found = self._crossings([unknown], [self._guess(unknown) if self.start is None else self.start], self.tol)[0]
         if found is not None:
             self.start = found.u
         return found
@@ -155,23 +155,22 @@ class Target:
                 high=row.coordinate(row.loose),
                 start=start,
                 reach=_REACH,
-                window=0.3 * tol,
+                window=lambda: 0.3 * self._accuracy(tol),
                 slope=_usual_slope(row, start),
             )
             for row, start in zip(rows, starts, strict=True)
         ]
         return together(searches, lambda at: self._looks([self._question(rows[i], u) for i, u in at], tol), hopeless)
 
-    def _accuracy(self, row: Unknown, u: float) -> float:
+    def _accuracy(self, tol: float) -> float:
         """How well eps can be met: to ``tol``, or to the steps that the analysis itself makes."""
-        question = self._question(row, u)
-        return self.tol if question is None else max(self.tol, question.family.steps)
+        return max(tol, self.steps)
 
     def _question(self, row: Unknown, u: float) -> Resolved | None:
         """One round of the mechanism at u; None outside its range and that of the bound."""
         try:
             question = self._rounds(row.at(u)).one
-            question.family  # noqa: B018
+            self.steps = max(self.steps, question.family.steps)
         except (ParameterError, BoundNotApplicableError):
             return None
         return question

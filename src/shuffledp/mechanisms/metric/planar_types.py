@@ -26,7 +26,7 @@ import numpy as np
 
 from ...errors import BoundNotApplicableError
 from ...numerics.family import Rows
-from ...numerics.pair import FloatArray, ShuffledPair, Side
+from ...numerics.pair import FloatArray, IntArray, ShuffledPair, Side
 from ...numerics.rows import pad
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair, TypeTable
@@ -103,11 +103,22 @@ class NearPlaces(SwapSet):
         return _STEPS
 
     @classmethod
+    def parts(cls, families: Sequence[Self], n: FloatArray) -> list[IntArray]:
+        """All questions in one part, but those of so many users that steps would shift eps by a fourth of itself."""
+        scales = [_scale(*f._of[:2], f._about(x)) for f, x in zip(families, n.tolist(), strict=True)]
+        shifts = [(f._of[0] / _MOST_STEPS) ** 2 / 8.0 for f in families]
+        kept = np.flatnonzero([shift < 0.25 * scale.eps for shift, scale in zip(shifts, scales, strict=True)])
+        return [kept] if kept.size else []
+
+    @classmethod
     def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
         """One row per distance."""
-        users = [10.0 ** (0.5 * round(2.0 * math.log10(x * f._chance))) for f, x in zip(families, n, strict=True)]
-        sets = [_members(*f._of, about, f._chance) for f, about in zip(families, users, strict=True)]
+        sets = [_members(*f._of, f._about(x), f._chance) for f, x in zip(families, n.tolist(), strict=True)]
         return SwapSet.rows(sets, n, max(tol, _DITHERED), side)
+
+    def _about(self, n: float) -> float:
+        """Users who take part, to half a decade."""
+        return float(10.0 ** (0.5 * round(2.0 * math.log10(n * self._chance))))
 
     def members(self, most: int) -> None:
         """None: they depend on the number of users."""
@@ -132,6 +143,7 @@ def _members(apart: float, wide: float, slack: float, users: float, chance: floa
     return SwapSet([member.thinned(chance) for member in found])
 
 
+@lru_cache(maxsize=64)
 def _scale(apart: float, wide: float, users: float) -> Scale:
     """The largest mean is that of the worst place for the worst distance, which need not be the largest one."""
     small = 1e-3 * math.exp(-wide) / -math.expm1(-apart)

@@ -192,9 +192,11 @@ class SetRandomizer(FrequencyOracle):
 
     def probabilities(self) -> FloatArray:
         """1/(C(D,k) Omega) where the subset (column, lexicographic) meets the set (row), t times that elsewhere."""
-        rows, columns = self._sets(), list(combinations(range(self.domain), self.k))
-        meets = np.array([[not set(y).isdisjoint(S) for y in columns] for S in rows])
-        return np.where(meets, 1.0, math.exp(-self.eps0)) / (len(columns) * self._total)
+        held, sent = np.array(self._sets()), np.array(list(combinations(range(self.domain), self.k)))
+        has = np.zeros((self.domain, len(sent)), dtype=bool)
+        has[sent, np.arange(len(sent))[:, None]] = True
+        meets = has[held].any(axis=1)
+        return np.where(meets, 1.0, math.exp(-self.eps0)) / (len(sent) * self._total)
 
 
 @lru_cache(maxsize=4096)
