@@ -461,18 +461,18 @@ def test_one_user_is_enough_for_the_local_guarantee() -> None:
 @pytest.mark.slow_cases("grr:eps0=20,d=64-3.0-0.0001-4468984474", "randomized-response:eps0=20-10.0-1e-10-11171319454")
 @pytest.mark.parametrize(
     ("spec", "epsilon", "delta", "before"),
-    [  # before: the answers of a bisection with a contour of many nodes in every step
+    [  # before: the answers of a bisection with many nodes in every step, and of subset by the swap bound
         ("grr:eps0=20,d=64", 3.0, 1e-4, 4_468_984_474),
         slow("general:eps0=20", 10.0, "0.01/n", 13_553_092_353),
         ("unary:eps0=20,d=64", 19.9, 1e-4, 155_975),
-        slow("subset:eps0=20,d=64,k=8", 3.0, 1e-4, 4_411_494_636),
+        slow("subset:eps0=20,d=64,k=8", 3.0, 1e-4, 1_761_497_475),
         ("randomized-response:eps0=20", 10.0, 1e-10, 11_171_319_454),
         slow("metric-laplace:d01=20,dmax=20", 1.0, 1e-6, 12_885_672_446),
     ],
 )
 def test_users_for_large_budgets(spec: str, epsilon: float, delta: float | str, before: int) -> None:
     n = sdp.users_needed(spec, epsilon=epsilon, delta=delta)
-    assert 0.96 * before <= n <= before
+    assert 0.96 * before <= n <= (1.0 + 1e-6) * before
 
     def reached(n: int) -> float:
         return sdp.amplify(spec, n=n, delta=delta if isinstance(delta, float) else 0.01 / n).epsilon
@@ -673,14 +673,14 @@ def test_large_domains_of_sets(n: int, epsilon: float) -> None:
         assert best <= other.variance(n, 10 / (10**6 + 10)) * 1.05
 
 
-@pytest.mark.slow_cases("hierarchical-grr-fixed2-1000000000-5.0-4", "sampling-rappor-fixed3-1000000000-5.0-3")
+@pytest.mark.slow_cases("hierarchical-grr-fixed2-1000000000-5.0-4", "sampling-rappor-fixed3-1000000000-5.0-4")
 @pytest.mark.parametrize(
     ("name", "fixed", "n", "epsilon", "most"),
     [
         ("laplace", {}, 10**6, 0.1, 2),
         ("grr", {"d": 64}, 10**6, 1.0, 2),
         ("hierarchical-grr", {"d": 1024}, 10**9, 5.0, 4),
-        ("sampling-rappor", {"d": 1000, "s": 10}, 10**9, 5.0, 3),
+        ("sampling-rappor", {"d": 1000, "s": 10}, 10**9, 5.0, 4),
     ],
 )
 def test_eps_is_solved_for_only_a_few_times(

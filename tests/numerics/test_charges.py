@@ -108,7 +108,9 @@ def test_chernoff() -> None:
     with mp.workdps(40):
         for c in (0.011, 0.3, 2.7, 30.0):
             whole = sum_at(c, 0.7, 0.1, 0, 10**9)
-            exact = 10**9 * mp.log(exact_m(mp.mpf(c))) - mp.log(c) - 1 - mp.log(10**9)
+            power = 10**9 * mp.log(exact_m(mp.mpf(c)))
+            assert 0.0 <= mp.mpf(float(contour.log_power(whole, np.array([c]))[0])) - power <= 1e-3
+            exact = power - mp.log(c) - 1 - mp.log(10**9)
             plain = 1e9 * whole.at.log_m[0] - math.log(c) - 1.0 - math.log(1e9)
             off.append(float(exact - mp.mpf(float(plain))))
             assert 0.0 <= mp.mpf(float(contour.chernoff(whole)[0])) - exact <= 1e-3
