@@ -267,3 +267,12 @@ def test_fewer_participants_hide_less() -> None:
         for share in (1.0, 0.5)
     )
     assert 1.2 * every < some < 1.6 * every
+
+
+def test_nothing_is_claimed_among_too_many_users() -> None:
+    """There the steps of the distance shift eps by about itself: the next best analysis counts; a named one says so."""
+    m = sdp.PlanarLaplace(d01=1.0, dmax=2.0)
+    alone, best = (sdp.amplify(m, n=10**9, delta=1e-6, bound=bound) for bound in ("swap", "auto"))
+    assert alone.epsilon == m.local_epsilon and "claims nothing for such a crowd" in str(alone)
+    assert best.bound != "swap" and best.epsilon < 1e-3
+    assert sdp.profile(m, n=10**9, epsilon=[1e-5], bound="swap")[0] == 1.0

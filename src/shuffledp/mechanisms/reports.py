@@ -94,7 +94,7 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         if self.mechanism != other.mechanism:
             raise ParameterError(
-                f"tallies must be of one mechanism, got {self.mechanism} and {other.mechanism}; estimate each apart."
+                f"tallies must be of one mechanism, got {self.mechanism} and {other.mechanism}; keep them separate."
             )
         release = both_for_release(self.for_release, other.for_release)
         users, batches = self.users + other.users, self.batches + other.batches

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Law: TypeAlias = ShuffledPair | SwapPair | RaisedCount
 
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike"
+_SILENT = "looser, because this analysis claims nothing for such a crowd"
 #: Any number of shuffled pairs.
 EVERY = 10**9
 
@@ -168,7 +169,7 @@ class Listed(Family):
     @classmethod
     def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
         """The largest eps over the members of every question."""
-        out = [Answer(math.inf, 0, 0)] * len(families)
+        out = [Answer(math.inf, 0, 0, _SILENT)] * len(families)
         for part in cls.parts(families, asked.n):
             mine = asked.take(part)
             owner, curve = cls.rows([families[i] for i in part.tolist()], mine.n, mine.tol, mine.side)

@@ -115,11 +115,12 @@ def _counts(mechanism: Randomizer, options: int) -> bool:
     """Whether it takes just these options: a mechanism for numbers would refuse some of the users, by their values."""
     if mechanism._takes == "bits":  # which has a sentence of its own
         return True
-    return _takes(mechanism, options - 1) and not _takes(mechanism, options)
+    return _accepts(mechanism, options - 1) and not _accepts(mechanism, options)
 
 
-def _takes(mechanism: Randomizer, option: int) -> bool:
+def _accepts(mechanism: Randomizer, option: int) -> bool:
+    """Whether a user may hold this option, and it stays a whole number."""
     try:
-        return not np.issubdtype(mechanism._check(np.array([0, option])).dtype, np.floating)
+        return not np.issubdtype(np.asarray(mechanism._check(np.array([0, option]))).dtype, np.floating)
     except ParameterError:
         return False

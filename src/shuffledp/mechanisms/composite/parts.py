@@ -61,7 +61,7 @@ class SideBySide:
         self._columns = [m._inputs(column) for m, column in zip(parts, columns, strict=True)]
         sizes = [len(column) for column in self._columns]
         if len(set(sizes)) > 1:
-            raise ParameterError(f"values must have one entry per user and {what}, got {sizes}; give equally many.")
+            raise ParameterError(f"values must have one entry per user and {what}, got {sizes}; give as many of each.")
 
     def __len__(self) -> int:
         return len(self._columns[0])
