@@ -1,4 +1,4 @@
-"""A collection from the plan to the picture: 120,000 flights report where they went.  Run by ``make demo``.
+"""A collection from the plan to the picture: 40,000 flights report where they went.  Run by ``make demo``.
 
 Every flight is a user with a client of its own; the shuffler sees messages, the analyst a shuffled batch.
 """
@@ -38,8 +38,8 @@ AIRPORTS = [
 ]
 
 
-def main(most: int | None = None) -> None:
-    """The story; ``most`` takes only so many flights."""
+def main(most: int = 40_000) -> None:
+    """The story, with the first ``most`` flights of the file."""
     console = Console(width=110)
     OUT.mkdir(parents=True, exist_ok=True)
     destinations = pq.read_table(DATA, columns=["dest"])["dest"].to_pylist()[:most]
