@@ -84,7 +84,7 @@ def test_random_matrices_against_all_outcomes() -> None:
 @pytest.mark.slow
 def test_many_random_matrices_against_all_outcomes() -> None:
     rng = random.Random(26)
-    checks = sum(check_batch(random_rows(rng), rng.choice([2, 3, 4, 5])) for _ in range(300))
+    checks = sum(check_batch(random_rows(rng), rng.choice([2, 3, 4, 5])) for _ in range(100))
     assert checks >= 10_000
 
 
