@@ -414,6 +414,19 @@ test("another plan under a serial that was accepted is refused", async () => {
   await refused(client.report("fruit", "pear"), "trust", /another one than before with the same serial 1/);
 });
 
+test("another plan of the name waits until the answered period is over", async () => {
+  const { service, client, clock, made } = await scene();
+  await client.report("fruit", "pear");
+  const next = { serial: 2, digest: "cd".repeat(32) };
+  for (const more of [next, { serial: 3, starts: 1190 }, { ...next, serial: 4, starts: 1234 }]) {
+    service.plans.publications = [await alice.sign("publication", published(analyst, more))];
+    await refused(made().report("fruit", "pear"), "trust", /another one than this period was answered with/);
+  }
+  assert.equal(service.arrived.length, 1);
+  clock.now = 1300;
+  assert.equal((await client.report("fruit", "pear")).status, "sent");
+});
+
 test("a storage that holds nonsense about a name stops the client", async () => {
   const { client, storage } = await scene();
   await storage.update("name fruit", () => '{"serial": "x"}');
