@@ -70,6 +70,13 @@ def test_project_addresses_are_real() -> None:
         assert address.startswith("https://") and "example" not in address
 
 
+def test_the_citation_is_of_this_version_and_of_its_day() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version, day = (re.findall(rf"^{key}: (.+)$", text, re.MULTILINE) for key in ("version", "date-released"))
+    released = re.findall(r"^## (\d\S*) - (\S+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [(shuffledp.__version__, *day)] == [(*version, *day)] == released[:1]
+
+
 def test_classifiers_name_every_python_from_the_oldest_on() -> None:
     named = [text.rpartition(" ")[2] for text in PROJECT["classifiers"] if ":: Python :: 3." in text]
     oldest = PROJECT["requires-python"].removeprefix(">=")

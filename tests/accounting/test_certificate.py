@@ -329,8 +329,28 @@ def test_anyone_may_read_the_file(tmp_path: Path) -> None:
 
 def test_too_many_laws_is_said() -> None:
     m = sdp.FiniteRandomizer(np.random.default_rng(0).dirichlet(np.ones(17), size=17))
-    with pytest.raises(sdp.CertificationError, match="at most 256 distinct laws"):
-        sdp.amplify(m, n=100, delta=1e-3, certify=True)
+    with pytest.raises(sdp.CertificationError, match=r"at most 256 distinct laws.*; try bound='variation-ratio' or"):
+        sdp.amplify(m, n=100, delta=1e-3, bound="swap", certify=True)
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        "cheu-zhilyaev:flip=0.25,d=10,messages=1",
+        "mix-dump:d=10,flip=0.1,messages=1",
+        sdp.FiniteRandomizer(np.random.default_rng(0).dirichlet(np.full(17, 50.0), size=17)),
+    ],
+    ids=str,
+)
+def test_where_the_law_is_not_covered_the_best_of_the_weaker_bounds_is_proved(m: Any) -> None:
+    found = sdp.amplify(m, n=1000, delta=1e-6, certify=True)
+    weaker = [sdp.amplify(m, n=1000, delta=1e-6, bound=b) for b in ("swap-general", "variation-ratio", "general")]
+    provable = [one for one in weaker if isinstance(m, sdp.FiniteRandomizer) or one.bound != "variation-ratio"]
+    best = min(provable, key=lambda one: one.epsilon)
+    assert found.certified and found.certificate is not None and found.bound == best.bound == found.certificate.bound
+    assert best.epsilon * (1 - 2e-4) <= found.epsilon <= best.epsilon * (1 + 1e-3)
+    assert "looser, because no certificate covers the whole law of this mechanism" in str(found)
+    assert sdp.verify(found.certificate).epsilon == found.certificate.epsilon
 
 
 @pytest.mark.parametrize("spec", ["poisson-histogram:d=16,poisson_per_index=0.1", "balcer-coin:messages=0.5"])

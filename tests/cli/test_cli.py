@@ -18,6 +18,7 @@ from reference.commands import refused, run
 from shuffledp.cli import base
 from shuffledp.cli.base import print_json
 
+PLAN = ["plan", "sum of bits", "--n", "1e6", "--epsilon", "1", "--delta", "1e-8"]
 AMPLIFY = ["amplify", "general:eps0=1", "--n", "1e6", "--delta", "1e-8"]
 
 
@@ -289,7 +290,9 @@ def test_output_that_cannot_be_written(args: list[str]) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("args", [["--help"], ["mechanisms", "--json"]], ids=str)
+@pytest.mark.parametrize(
+    "args", [["--help"], ["mechanisms", "--json"], ["bounds"], ["compare", *AMPLIFY[1:]], PLAN], ids=str
+)
 def test_a_reader_who_has_gone_is_no_answer(args: list[str]) -> None:
     """The 1 with which click leaves would say that a target is not met."""
     reader, writer = os.pipe()

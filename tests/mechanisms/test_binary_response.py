@@ -60,7 +60,8 @@ def test_many_users_have_the_other_bounds() -> None:
         found = sdp.amplify("grr:eps0=1,d=2", n=n, delta=1e-4)
         assert (found.bound == "exact") == (n == 256)
         assert found.epsilon <= sdp.amplify("grr:eps0=1,d=2", n=n, delta=1e-4, bound="swap").epsilon
-    assert sdp.amplify("grr:eps0=1,d=2", n=257, delta=1e-4, bound="exact").epsilon == 1.0
+    with pytest.raises(sdp.BoundNotApplicableError, match=r"'exact' holds for up to 256 users of grr:.*, got 257;"):
+        sdp.amplify("grr:eps0=1,d=2", n=257, delta=1e-4, bound="exact")
     # dropouts leave fewer users; random participation is for the other bounds
     fewer = sdp.amplify("grr:eps0=1,d=2", n=60, delta=0.05, dropouts=20)
     assert fewer.epsilon == sdp.amplify("grr:eps0=1,d=2", n=40, delta=0.05).epsilon

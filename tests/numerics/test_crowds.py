@@ -128,9 +128,13 @@ def test_auto_uses_it_and_is_never_looser() -> None:
 
 def test_more_than_a_little_work_is_not_done() -> None:
     m = sdp.GRR(eps0=1.0, d=3)
-    far = sdp.amplify(m, n=100, delta=1e-3, bound="exact")
-    assert far.epsilon == 1.0 and "few users" in far.note
-    assert sdp.amplify(m, n=100, delta=1e-3).bound != "exact"
+    for asked in ({"n": 44}, {"n": [10, 44]}, {"n": 46, "dropouts": 2}, {"n": 44, "reports_per_user": 2}):
+        with pytest.raises(BoundNotApplicableError, match=r"^bound 'exact' holds for up to 43 users of grr.*, got 44;"):
+            sdp.amplify(m, delta=1e-3, bound="exact", **asked)
+    with pytest.raises(BoundNotApplicableError, match="up to 43 users"):
+        sdp.profile(m, n=44, epsilon=[0.1], bound="exact")
+    assert sdp.amplify(m, n=43, delta=1e-3, bound="exact").epsilon < 1.0
+    assert sdp.amplify(m, n=44, delta=1e-3).bound != "exact"
     with pytest.raises(BoundNotApplicableError, match="few different rows and columns, got 70 x 70;"):
         sdp.amplify("grr:eps0=1,d=70", n=10, delta=1e-3, bound="exact")
     with pytest.raises(BoundNotApplicableError, match="laplace does not state one"):

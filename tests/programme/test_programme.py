@@ -121,6 +121,13 @@ def test_a_limit_of_one_is_one_round() -> None:
     assert sdp.check(with_(ONE, rounds__0__count=2)).epsilon > limited.epsilon
 
 
+def test_a_limit_above_the_number_of_rounds_limits_nothing() -> None:
+    every, two = (sdp.check(with_(ONE, rounds__0__count=3, rounds__0__participation_limit=k)) for k in (9, 2))
+    assert every.epsilon == sdp.check(with_(ONE, rounds__0__count=3)).epsilon > two.epsilon
+    assert every.rounds[0].cost == 3 and "each user in at most 2" in str(two)
+    assert "each user in at most" not in str(every)
+
+
 def test_blanket_messages_of_the_missing_are_missing() -> None:
     told = {"mechanism": "pure-dump:d=4,total_messages=3000", "users": 1000, "dropouts": 300, "colluding": 50}
     found = sdp.check(with_(ONE, rounds=[told]))

@@ -106,7 +106,7 @@ def test_every_part_is_there_and_the_formal_line_last() -> None:
     for words in (
         "# Privacy statement: Fruit",
         "10,000 users are asked, to learn the share of users who hold each of 4 options of 'fruit'.",
-        "The options are apple, pear, fig.",
+        "The options are apple, pear, fig, and other for all the rest.",
         "A device sends one message of 1 byte: generalized randomized response on 4 options",
         "the messages of at least 9,000 users",
         f"their guess is right at most {right} times out of {of}.",
@@ -120,6 +120,29 @@ def test_every_part_is_there_and_the_formal_line_last() -> None:
     page = said.html()
     assert page.startswith("<!DOCTYPE html>") and "<h1>Privacy statement: Fruit</h1>" in page
     assert all(f"<h2>{heading}</h2>" in page for heading in HEADINGS) and "<script" not in page
+
+
+@pytest.mark.parametrize(
+    ("labels", "other", "said"),
+    [
+        (["a", "b"], "neither", "a, b, and neither for all the rest."),
+        (["a", "b"], "b", "a, b."),
+        ([1, 2], "1", "1, 2, and '1' for all the rest."),
+        (range(14), "none", "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more, and none for all the rest."),
+    ],
+)
+def test_the_option_for_all_the_rest_is_named(labels: Any, other: Any, said: str) -> None:
+    query = sdp.queries.Histogram(column="x", labels=list(labels), other=other, mechanism="grr:eps0=2")
+    statement = sdp.Plan(query=query, users=10_000, delta=1e-6).statement()
+    assert f"The options are {said}" in statement.sections[0].texts
+
+
+@pytest.mark.parametrize(("other", "said"), [(None, "a, b, c."), ("else", "a, b, c, and else for all the rest.")])
+def test_sets_have_such_an_option_only_if_they_name_it(other: Any, said: str) -> None:
+    labels = ["a", "b", "c"]
+    query = sdp.queries.SetFrequency(column="x", labels=labels, size=1, other=other, mechanism="privset:eps0=2")
+    statement = sdp.Plan(query=query, users=10_000, delta=1e-6).statement()
+    assert f"The options are {said}" in statement.sections[0].texts
 
 
 def test_without_a_local_guarantee_it_says_so() -> None:

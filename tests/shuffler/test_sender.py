@@ -255,6 +255,16 @@ def test_processes_that_race_keep_one_report_each_period(tmp_path: Path) -> None
     assert not list(tmp_path.glob(".*.part"))
 
 
+def test_another_plan_of_the_name_waits_until_the_answered_period_is_over(field: Field, shuffler: Shuffler) -> None:
+    assert sender(field, shuffler).report(field.envelope, "home")
+    newer = Field.make(field.folder, plan_of("pure-dump:messages=2"), serial=2)
+    moved = Field.make(field.folder, plan_of("pure-dump:messages=1"), serial=3, starts=STARTS + LENGTH // 2)
+    for other in (newer, moved):
+        refuses(sender(field, shuffler), other.envelope, "must be the one that this period was answered with")
+    assert len(shuffler.bodies) == 1
+    assert sender(field, shuffler, now=STARTS + 3 * LENGTH).report(moved.envelope, "home")
+
+
 def refuses(one: sdp.Sender, envelope: object, said: str) -> None:
     with pytest.raises(sdp.ShuffleDPError, match=said):
         one.report(envelope, "home")

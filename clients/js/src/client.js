@@ -87,6 +87,7 @@ export class Client {
     const key = keyOf(plan, plan.period);
     let kept = await this.#update(key);
     if (kept === undefined) {
+      await this.#claim(plan, key);
       const made = JSON.stringify({ sent: false, body: toBase64(await makeReport(plan, rows)) });
       kept = await this.#update(key, (old) => old ?? made); // another tab may have been first
     }
@@ -109,6 +110,16 @@ export class Client {
       else await this.#update(key, () => LOST); // nobody takes it any more
     }
     return results;
+  }
+
+  /** Before a report is drawn: until its period is over, no other plan and no other period of the name is answered. */
+  #claim({ name, time, starts, length, period }, key) {
+    return this.#update(`answered ${name}`, (old) => {
+      const last = JSON.parse(old ?? "{}");
+      if (last.key !== key && time < last.until)
+        throw new Refusal("trust", `The plan "${name}" is another one than this period was answered with; answer in the next period.`);
+      return JSON.stringify({ key, until: starts + (period + 1) * length });
+    });
   }
 
   /** What is stored under a key, after a change; a storage that forgets is found out before anything is sent. */

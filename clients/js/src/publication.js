@@ -45,12 +45,17 @@ async function opened(kind, { payload, key: id, signature }, keys) {
 const whole = (low) => (value) => Number.isSafeInteger(value) && value >= low;
 const line = (value) => typeof value === "string" && value !== "";
 const digits = (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
+/** For fewer users than the plan asks for, its guarantee does not hold. */
+const enough = (value, { plan }) => {
+  const fewest = plan?.minimum_batch || plan?.users;
+  return whole(Number.isInteger(fewest) ? fewest : 1)(value);
+};
 const sealing = (value) => /^[\w-]{43}$/.test(value?.sealing);
 const FIELDS = {
   withdrawal: { name: line, serial: whole(0) },
   publication: {
     name: line, serial: whole(0), digest: digits, starts: whole(0), length: whole(1), grace: whole(0),
-    expires: whole(0), analyst: sealing,
+    expires: whole(0), minimum: enough, analyst: sealing,
   },
 };
 
@@ -60,7 +65,7 @@ async function read(kind, envelope, keys) {
   if (payload?.format !== `shuffledp ${kind}` || payload.version !== 1)
     throw new Refusal("trust", `The ${kind} is of another version than 1; update the client.`);
   for (const [field, fits] of Object.entries(FIELDS[kind]))
-    if (!fits(payload[field])) throw new Refusal("trust", `The field ${field} of the ${kind} is not as expected`);
+    if (!fits(payload[field], payload)) throw new Refusal("trust", `The field ${field} of the ${kind} is not as expected`);
   return payload;
 }
 

@@ -315,6 +315,10 @@ const documents = [
   [{ serial: 1.5 }, "trust", /field serial/],
   [{ length: 0 }, "trust", /field length/],
   [{ grace: "1" }, "trust", /field grace/],
+  [{ minimum: 0 }, "trust", /field minimum/],
+  [{ minimum: undefined }, "trust", /field minimum/],
+  [{ plan: { users: 11, minimum_batch: null } }, "trust", /field minimum/],
+  [{ plan: { users: 20, minimum_batch: 11 } }, "trust", /field minimum/],
   [{ analyst: { sealing: "AAAA" } }, "trust", /field analyst/],
   [{ analyst: {} }, "trust", /field analyst/],
   [{ portable: null }, "law", /cannot be run/],
@@ -335,6 +339,13 @@ for (const [more, code, words] of documents)
     await refused(client.report("fruit", "pear"), code, words);
     assert.ok(service.asked.every(({ init }) => init.method === "GET"));
   });
+
+test("a publication may ask for as many users as its plan, or more", async () => {
+  for (const plan of [{ users: 10, minimum_batch: null }, { users: 20, minimum_batch: 10 }, { users: 9 }]) {
+    const { client } = await scene({ publications: [{ plan }] });
+    assert.equal((await client.report("fruit", "pear")).status, "sent");
+  }
+});
 
 test("signed text that is no JSON is refused", async () => {
   const { service, client } = await scene();
@@ -401,6 +412,19 @@ test("another plan under a serial that was accepted is refused", async () => {
   await client.report("fruit", "pear");
   service.plans.publications = [await alice.sign("publication", published(analyst, { digest: "cd".repeat(32) }))];
   await refused(client.report("fruit", "pear"), "trust", /another one than before with the same serial 1/);
+});
+
+test("another plan of the name waits until the answered period is over", async () => {
+  const { service, client, clock, made } = await scene();
+  await client.report("fruit", "pear");
+  const next = { serial: 2, digest: "cd".repeat(32) };
+  for (const more of [next, { serial: 3, starts: 1190 }, { ...next, serial: 4, starts: 1234 }]) {
+    service.plans.publications = [await alice.sign("publication", published(analyst, more))];
+    await refused(made().report("fruit", "pear"), "trust", /another one than this period was answered with/);
+  }
+  assert.equal(service.arrived.length, 1);
+  clock.now = 1300;
+  assert.equal((await client.report("fruit", "pear")).status, "sent");
 });
 
 test("a storage that holds nonsense about a name stops the client", async () => {

@@ -149,6 +149,9 @@ class Certificate(Renamed):
 
 #: The stated ends of a proof may differ from those found here by this much: other versions of Arb round differently.
 _SAME = Fraction(1, 10**9)
+#: Bounds that do not use the whole law, and the one that does so in their place.
+_WEAKER = {"swap-general": "swap", "variation-ratio": "blanket", "general": "blanket"}
+_NOT_COVERED = "looser, because no certificate covers the whole law of this mechanism"
 
 
 def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
@@ -169,15 +172,14 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
         )
     if not provable(question.bound):
         raise CertificationError(f"bound {bound!r} is not one that a certificate can prove; use bound='auto'.")
-    laws = {
-        name: found for name, family in _analyses(question).items() if (found := family.laws(MAX_PAIRS)) is not None
-    }
+    families = _analyses(question)
+    laws = {name: family.laws(MAX_PAIRS) or () for name, family in families.items()}
     if not laws:
         raise CertificationError(
             f"a certificate covers at most {MAX_PAIRS} distinct laws of one message, or one Poisson count, and bound "
             f"{bound!r} of {subject.spec} has more laws or other ones; {_instead(subject)}."
         )
-    bound, epsilon, steps = _smallest(question, laws, delta=delta, tol=tol)
+    bound, epsilon, steps = _smallest(question, families, laws, delta=delta, tol=tol)
     matrix = tuple(map(tuple, np.asarray(subject.law.identity().get("matrix", ()))))
     certificate = Certificate(
         subject.spec,
@@ -192,9 +194,9 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
         TRUST,
         format_of(laws[bound]),
     )
-    count = len(laws[bound])
+    count, note = len(laws[bound]), "" if laws.keys() - _WEAKER or not _knows_more(question) else _NOT_COVERED
     return question.guarantee(
-        delta=delta, tol=tol, proved=Answer(epsilon, count, count, bound=bound), certificate=certificate
+        delta=delta, tol=tol, proved=Answer(epsilon, count, count, note, bound), certificate=certificate
     )
 
 
@@ -214,18 +216,33 @@ def _covered(subject: Mechanism, bound: str) -> bool:
         return False
 
 
+def _knows_more(question: Resolved) -> bool:
+    """Whether "auto" was asked for, and uses more than eps0 or (p, beta, q)."""
+    return isinstance(question.family, Smallest) and bool(question.family.families.keys() - _WEAKER)
+
+
 def _analyses(question: Resolved) -> dict[str, Family]:
-    """The bounds that may be proved, by name: those that "auto" compares, or the one that was asked for."""
+    """The bounds that may be proved, by name: those that "auto" compares, or the one that was asked for.
+
+    eps0 or (p, beta, q) alone may prove a far larger eps than the law: only where a certificate does not cover the law.
+    """
     family = question.family
     if not isinstance(family, Smallest):
-        return {question.bound.name: family}
-    # where the law is known, eps0 or (p, beta, q) alone may prove a far larger eps: only on request
-    weaker = {"swap-general": "swap", "variation-ratio": "blanket"}
-    return {name: found for name, found in family.families.items() if weaker.get(name) not in family.families}
+        return _stated({question.bound.name: family})
+    found = _stated({name: f for name, f in family.families.items() if _WEAKER.get(name) not in family.families})
+    if not found.keys() - _WEAKER:
+        names = [name for name in _WEAKER if name not in found and _covered(question.mechanism, name)]
+        found |= {name: question.left.family(BOUNDS[name]) for name in names}
+    return found
+
+
+def _stated(families: Mapping[str, Family]) -> dict[str, Family]:
+    """Those whose laws a certificate can state."""
+    return {name: family for name, family in families.items() if family.laws(MAX_PAIRS) is not None}
 
 
 def _smallest(
-    question: Resolved, laws: Mapping[str, Sequence[Law]], *, delta: float, tol: float
+    question: Resolved, families: Mapping[str, Family], laws: Mapping[str, Sequence[Law]], *, delta: float, tol: float
 ) -> tuple[str, float, tuple[Step, ...]]:
     """The bound that proves the smallest eps, that eps, and its steps.
 
@@ -233,8 +250,7 @@ def _smallest(
     """
     asked = {
         name: family.epsilon(n=question.n, delta=delta, tol=0.5 * tol, side="upper").epsilon
-        for name, family in _analyses(question).items()
-        if name in laws
+        for name, family in families.items()
     }
     if not math.isfinite(min(*asked.values(), question.left.cap)):
         raise CertificationError(

@@ -154,9 +154,14 @@ class Resolved(WithOutputs):
 
     @cached_property
     def family(self) -> Family:
-        """The shuffled pairs of the bound, among the users who take part."""
+        """The shuffled pairs of the bound, among the users who take part; refused where it claims nothing for them."""
+        return self.bound.covering(self._among_any, self.mechanism, self.n)
+
+    @cached_property
+    def _among_any(self) -> Family:
+        """The same, for any number of users."""
         if self._shared is not None:
-            return self._shared.family
+            return self._shared._among_any
         of_all = self._of_several() if self._several else self.left.family(self.bound)
         return of_all if self.crowd.participation == 1.0 else of_all.thinned(self.crowd.participation)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -68,6 +69,15 @@ class Bound(ABC):
             f"bound {self.name!r} is a closed form without shuffled pairs, which this question needs; use bound='auto'."
         )
 
+    def covering(self, family: Family, mechanism: Mechanism, n: int) -> Family:
+        """The family, refused where it claims nothing for n users; "auto" then has the local guarantee."""
+        if self.name == "auto" or family.covers(n):
+            return family
+        most = bisect_left(range(1, n), True, key=lambda users: not family.covers(users))
+        raise BoundNotApplicableError(
+            f"bound {self.name!r} holds for up to {most:,} users of {mechanism.spec}, got {n:,}; use bound='auto'."
+        )
+
     def refuse(self, found: str) -> BoundNotApplicableError:
         """The error for parameters outside the range of this bound."""
         return BoundNotApplicableError(f"bound {self.name!r} holds for {self.validity}, got {found}; use bound='auto'.")
@@ -97,10 +107,10 @@ class Numerical(Bound):
         return self.pairs(mechanism) if mechanism.local_epsilon > 0.0 else PairSet([])
 
     def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
-        return self.family(mechanism).epsilon(n=n, delta=delta, tol=tol, side=self.side)
+        return self.covering(self.family(mechanism), mechanism, n).epsilon(n=n, delta=delta, tol=tol, side=self.side)
 
     def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
-        return self.family(mechanism).log_delta(eps, n=n, tol=tol, side=self.side)
+        return self.covering(self.family(mechanism), mechanism, n).log_delta(eps, n=n, tol=tol, side=self.side)
 
 
 def log_over(numerator: float, delta: float) -> float:

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.exceptions import Exit, NoArgsIsHelpError
@@ -19,6 +19,9 @@ from .._support.spelling import american
 from .._support.tables import Table
 from .._support.text import visible
 from ..errors import ParameterError, ShuffleDPError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 SPEC_HELP = """
 SPEC names the local randomizer:
@@ -156,10 +159,20 @@ def answer(as_json: bool, data: dict[str, Any], *lines: str, table: Table | None
         show_table(table)
 
 
+def terminal(*, highlight: bool = True) -> Console:
+    """Where rich prints; by itself it would leave with 1 where the reader has gone."""
+    from rich.console import Console
+
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Ours(highlight=highlight)
+
+
 def show_table(table: Table, *, faint: Collection[int] = ()) -> None:
     """Print the columns of a table that a terminal shows; the rows in ``faint`` are dimmed."""
     from rich import box
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Column
     from rich.table import Table as RichTable
@@ -171,7 +184,7 @@ def show_table(table: Table, *, faint: Collection[int] = ()) -> None:
     drawn = RichTable(*columns, box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), show_header=any(table.header))
     for number, row in enumerate(table.texts):
         drawn.add_row(*(escape(visible(cell)) for cell in row), style="dim" if number in faint else None)
-    Console().print(drawn)
+    terminal().print(drawn)
 
 
 def show(found: Any, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from .._support import figures
 from .._support import validation as check
 from ..errors import ParameterError
 from . import options
-from .base import SPEC_HELP, distinct, grid, main, prepared, print_json, say, show_table, wrote
+from .base import SPEC_HELP, distinct, grid, main, prepared, print_json, say, show_table, terminal, wrote
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -165,14 +165,13 @@ def _write(
 
 
 def _show(result: Result) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.padding import Padding
 
     from ..accounting.comparison import Comparison, brief
     from ..accounting.study import Study
 
-    console = Console()
+    console = terminal()
     console.print(escape(result.title), highlight=False)
     if isinstance(result, Study):
         _show_study(result, console)
@@ -214,11 +213,10 @@ def bounds(as_json: bool) -> None:
     if as_json:
         print_json({name: {key: getattr(bound, key) for key in keys} for name, bound in known().items()})
         return
-    from rich.console import Console
     from rich.markup import escape
     from rich.padding import Padding
 
-    console = Console(highlight=False)
+    console = terminal(highlight=False)
     for name, bound in known().items():
         console.print(
             f"[bold]{escape(name)}[/] ({bound.side if bound.sound else 'not a bound'}): {escape(bound.title)}"

@@ -9,7 +9,7 @@ import click
 from .._support import validation as check
 from ..errors import ParameterError
 from . import options
-from .base import distinct, drawn, main, prepared, print_json, say, show_table, wrote
+from .base import distinct, drawn, main, prepared, print_json, say, show_table, terminal, wrote
 
 if TYPE_CHECKING:
     from ..planning.candidates import Choice
@@ -128,10 +128,9 @@ def _write(found: Recommendation, files: dict[str, Any], chosen: Choice, shape: 
 
 
 def _show(found: Recommendation, chosen: Choice) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
-    console = Console(highlight=False)
+    console = terminal(highlight=False)
     console.print(escape(found.statement_of(chosen)))
     show_table(found.table(), faint=[i for i, choice in enumerate(found.choices) if not choice.on_front])
     console.print(escape(f"Errors are in {found.measure}; * marks the front of error against bits."))

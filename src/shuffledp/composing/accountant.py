@@ -143,6 +143,7 @@ class Accountant(WithOutputs, Tabular):
         name : for the ledger
         participation_limit : if no user takes part in more than k of these rounds, each pays for the worst k of them.
             Which rounds they are may depend on earlier results, not on the user's value; all others still number n.
+            A k above ``count`` limits nothing: every user pays for all of these rounds.
         reports_per_user : reports that each of the n users sends into one batch, on values of its own choice, which may
             be equal; k reports cost k rounds of n reports, each with a share of the blanket messages
         dropouts, colluding : as in :func:`shuffledp.amplify`, in every round; the entry holds the others, without the

@@ -139,7 +139,7 @@ class EveryCrowd(OneByOne):
             self._pairs = [divmod(int(place), len(rows)) for place in representatives(rows)]
             all_listed = len(self._pairs) == len(rows) * (len(rows) - 1)
             self._alike = 0.0 if all_listed or exact(rows) else 2.0**-41
-        if not self._few(2):
+        if not self.covers(2):
             raise BoundNotApplicableError(
                 "bound 'exact' goes through all datasets, which takes a matrix with few different rows and columns, "
                 f"got {matrix.shape[0]} x {matrix.shape[1]}; use bound='auto'."
@@ -147,7 +147,7 @@ class EveryCrowd(OneByOne):
 
     quick = True  # there are few crowds, and most are discarded for many eps at once
 
-    def _few(self, n: int) -> bool:
+    def covers(self, n: int) -> bool:
         """Whether building the laws of all crowds of n - 1 users, and summing all pairs over them, is little work."""
         if n > tuning.EVERY_K or not self._pairs:
             return False
@@ -187,8 +187,8 @@ class EveryCrowd(OneByOne):
         Newton steps from the left never pass a zero of a convex function, and D_E falls: a crowd that has at most delta
         at one eps is done.  Constant crowds come first.
         """
-        if not self._few(n):
-            return Answer(math.inf if side == "upper" else 0.0, 0, 0, "looser, because it goes through few users only")
+        if not self.covers(n):
+            return Answer(math.inf if side == "upper" else 0.0, 0, 0)
         d, pairs, crowds = len(self.rows), len(self._pairs), multisets(n - 1, len(self.rows))
         constant = np.array([multisets(n - 1, t + 1) - 1 for t in range(d)])
         eps = last = 0.0
@@ -212,7 +212,7 @@ class EveryCrowd(OneByOne):
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """log delta of the worst crowd at every eps; most crowds are discarded by their chords."""
-        if not self._few(n):
+        if not self.covers(n):
             return np.full(eps.shape, 0.0 if side == "upper" else -np.inf)
         points, place = np.unique(np.minimum(eps, _LARGEST_EPS), return_inverse=True)
         parts = [self._largest(n, points[i : i + _AT_ONCE], side) for i in range(0, points.size, _AT_ONCE)]

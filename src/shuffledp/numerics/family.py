@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Law: TypeAlias = ShuffledPair | SwapPair | RaisedCount
 
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike"
-_SILENT = "looser, because this analysis claims nothing for such a crowd"
 #: Any number of shuffled pairs.
 EVERY = 10**9
 
@@ -105,6 +104,10 @@ class Family(ABC):
         """Whether a profile may be sampled at many eps: each is cheap, or all together cost little more than one."""
         return self.pairs(tuning.FEW_LAWS) is not None
 
+    def covers(self, n: int) -> bool:
+        """Whether anything is claimed for n users; what is not for some n is not for more."""
+        return True
+
     def laws(self, most: int) -> Sequence[Law] | None:
         """What a proof must cover: shuffled pairs, victim pairs of a swap bound, or a count; None as in ``pairs``."""
         return self.pairs(most)
@@ -169,7 +172,7 @@ class Listed(Family):
     @classmethod
     def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
         """The largest eps over the members of every question."""
-        out = [Answer(math.inf, 0, 0, _SILENT)] * len(families)
+        out = [Answer(math.inf, 0, 0)] * len(families)
         for part in cls.parts(families, asked.n):
             mine = asked.take(part)
             owner, curve = cls.rows([families[i] for i in part.tolist()], mine.n, mine.tol, mine.side)
@@ -311,6 +314,10 @@ class Smallest(Family):
     def quick(self) -> bool:
         """Whether all analyses are."""
         return all(family.quick for family in self.families.values())
+
+    def covers(self, n: int) -> bool:
+        """Whether an analysis does."""
+        return any(family.covers(n) for family in self.families.values())
 
     def thinned(self, chance: float) -> Smallest:
         """Those analyses that are known for random participation."""

@@ -91,7 +91,7 @@ class CheckedRounds:
             text += absent(self.users, self.dropouts, self.colluding, 1.0)
         else:
             text += f", released only with {self.minimum_batch:,} or more" + absent(self.users, 0, self.colluding, 1.0)
-        if self.participation_limit is not None:
+        if self.participation_limit is not None and self.participation_limit < self.count:
             text += f", each user in at most {self.participation_limit:,}"
         if self.reports_per_user > 1:
             text += f", {self.reports_per_user:,} reports of each user"

@@ -150,7 +150,7 @@ def _often(count: int) -> str:
 
 def _limited(entry: CheckedRounds) -> str:
     most = entry.participation_limit
-    return "" if most is None else f" (each user in at most {most:,} of them)"
+    return "" if most is None or most >= entry.count else f" (each user in at most {most:,} of them)"
 
 
 def _collections(number: int) -> str:

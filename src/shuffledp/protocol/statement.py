@@ -18,6 +18,7 @@ from .._support.statement import Section, Statement
 from .._support.text import shortened
 from ..accounting.guarantee import count_of
 from ..errors import ParameterError
+from ..queries.domains import Labels
 from .messages import message_length
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ def _collected(plan: Plan) -> list[str]:
     labels, shares = held.get("labels"), held.get("quantiles")
     if isinstance(labels, list):
         more = f" and {len(labels) - _LISTED:,} more" if len(labels) > _LISTED else ""
+        rest = "" if held.get("other") is None else Labels(tuple(labels), held["other"]).rest
+        more += f", and {shortened(rest, 40)} for all the rest" if rest else ""
         said.append(f"The options are {', '.join(shortened(str(x), 40) for x in labels[:_LISTED])}{more}.")
     if isinstance(shares, list):
         named = [f"p{100.0 * share:.10g}" for share in shares[:_LISTED]]

@@ -103,6 +103,18 @@ class Kept:
 
     # -- publications -----------------------------------------------------------------------------------------------
 
+    def claim(self, name: str, digest: str, period: int, *, now: float, until: float) -> None:
+        """Before a report is drawn: until its period is over, no other plan or period of the name is answered."""
+        mine = {"digest": digest, "period": period, "until": until}
+        with self.known(name) as known:
+            last = mapping("what was answered", known.get("answered", mine), needed=mine)
+            if (last["digest"], last["period"]) != (digest, period) and now < last["until"]:
+                raise ParameterError(
+                    f"publication {name!r:.60} must be the one that this period was answered with, got another; "
+                    "answer in the next period."
+                )
+            known["answered"] = mine
+
     @contextmanager
     def known(self, name: str) -> Iterator[dict[str, Any]]:
         """The greatest serial of a name that was seen, its digest, and the greatest that was withdrawn, to be changed.
@@ -114,7 +126,7 @@ class Kept:
             seen = read_json(path, _SEEN) if path.exists() else {}
             before = json.dumps(seen)
             found: Any = seen.setdefault(name, dict(_NONE)) if isinstance(seen, dict) else None
-            mapping("a seen plan", found, needed=_NONE)
+            mapping("a seen plan", found, needed=_NONE, optional=["answered"])
             yield found
             if json.dumps(seen) != before:
                 write_whole(path, json.dumps(seen) + "\n", name="folder")

@@ -149,6 +149,7 @@ class Sender:
         period = found.period_at(self._clock())
         record = self._kept.find(found.digest, period)
         if record is None:
+            self._kept.claim(found.name, found.digest, period, now=self._clock(), until=found.window(period)[1])
             record = self._kept.create(self._drawn(found, period, [value] if rows is None else rows))
         return self._send(record)
 

@@ -104,11 +104,14 @@ class NearPlaces(SwapSet):
 
     @classmethod
     def parts(cls, families: Sequence[Self], n: FloatArray) -> list[IntArray]:
-        """All questions in one part, but those of so many users that steps would shift eps by a fourth of itself."""
-        scales = [_scale(*f._of[:2], f._about(x)) for f, x in zip(families, n.tolist(), strict=True)]
-        shifts = [(f._of[0] / _MOST_STEPS) ** 2 / 8.0 for f in families]
-        kept = np.flatnonzero([shift < 0.25 * scale.eps for shift, scale in zip(shifts, scales, strict=True)])
+        """All questions in one part, but those of too many users."""
+        kept = np.flatnonzero([family.covers(users) for family, users in zip(families, n.tolist(), strict=True)])
         return [kept] if kept.size else []
+
+    def covers(self, n: float) -> bool:
+        """Not so many users that steps would shift eps by a fourth of itself."""
+        shift = (self._of[0] / _MOST_STEPS) ** 2 / 8.0
+        return shift < 0.25 * _scale(*self._of[:2], self._about(n)).eps
 
     @classmethod
     def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:

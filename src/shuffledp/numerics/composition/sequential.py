@@ -320,6 +320,10 @@ class Bundle(OneByOne):
             found = [np.log(delta([kind], [self._reports], float(x))) for x in eps.reshape(-1)]
         return np.array(found).reshape(eps.shape)
 
+    def covers(self, n: int) -> bool:
+        """Whether one part does."""
+        return self._family.covers(n)
+
     def thinned(self, chance: float) -> Family:
         """Every other user takes part with this probability, with all of its reports or none.
 
