@@ -20,6 +20,7 @@ from ..local_budget import LocalBudget
 from ..parameters import budget
 from ..values import numbers
 from .discrete_laplace import discrete_laplace, on_grid
+from .laplace_laws import Powers
 from .laplace_types import slots, swap_set
 
 
@@ -116,23 +117,10 @@ class Laplace(LocalBudget):
 
     def _blanket(self) -> list[ShuffledPair]:
         """The pair (0, N) over omega, with the points inside each piece of a segment moved to its ends."""
-        half = self._steps // 2
-        pieces = min(self.PIECES, half)
-        width, a = half // pieces, math.exp(-self._rate)
-        ends = width * np.arange(pieces + 1)  # y = 0, ..., N/2, where u = a^(2y-N) and omega = tanh(rate/2) a^(N-y)
-        omega = math.tanh(0.5 * self._rate) * self._power(2 * half - ends)
-        # y = end + j has u = a^2j u(end), and goes to the next end with weight (1 - a^2j)/(1 - a^2width), else stays
-        j = np.arange(1, width)
-        whole = math.expm1(-2.0 * self._rate * width)
-        forward = np.sum(np.exp(self._rate * j) * np.expm1(-2.0 * self._rate * j)) / whole
-        back = np.sum(np.exp(-self._rate * j) * np.expm1(-2.0 * self._rate * (width - j))) / whole
-        t = omega * (1.0 + back)
-        t[0] = self._power(np.array(2 * half)) / (1.0 + a) + omega[0] * back  # with the whole tail y <= 0
-        t[1:] += omega[:-1] * forward
-        center = omega[-1] + 2.0 * omega[-2] * forward
-        low, high = t[:-1], t[:-1] * self._power(2 * (ends[:-1] - half))
-        laws = (np.concatenate([left, [center], right]) for left, right in ((high, low), (low, high), (low, low)))
-        return [ShuffledPair(*laws)]
+        ends = np.arange(0, self._steps + 1, max(1, self._steps // (2 * self.PIECES)))
+        weight = Powers(self._rate, self._power).weights(ends)
+        low, high = weight * self._power(ends), weight * self._power(self._steps - ends)
+        return [ShuffledPair(low, high, np.minimum(low, high))]
 
     def _swap(self) -> SwapSet:
         """All pairs and all types of the others, through the laws of laplace_types.py."""

@@ -46,6 +46,16 @@ class Powers(NamedTuple):
         """1 - a^k."""
         return np.asarray(-np.expm1(-self.rate * k))
 
+    def weights(self, ends: Whole) -> FloatArray:
+        """What a law that is a multiple of a^y or a^-y on every piece has at its ends, with what is moved there."""
+        count, step = np.diff(ends) + 1, -math.expm1(-self.rate)
+        more = self.less(count) / (step * (1.0 + self.falls(count - 1))) - 1.0
+        weight = np.ones(ends.size)
+        weight[[0, -1]] = 1.0 / step  # with the whole tail
+        weight[:-1] += more
+        weight[1:] += more
+        return weight * (step / (1.0 + math.exp(-self.rate)))
+
 
 def law(slot: Slot, rate: float, power: Power) -> ShuffledPair:
     """The victim's two laws and t on the ends of the pieces."""
@@ -67,15 +77,8 @@ def _laws(slot: Slot, powers: Powers) -> Laws:
 
 def _plain(slot: Slot, powers: Powers) -> Laws:
     """a^|y-x| at the ends of the pieces, with what the pieces hold."""
-    rate = powers.rate
-    ends = _ends(slot.apart, slot.held, rate)
-    count, step = np.diff(ends) + 1, -math.expm1(-rate)
-    more = powers.less(count) / (step * (1.0 + powers.falls(count - 1))) - 1.0
-    weight = np.ones(ends.size)
-    weight[[0, -1]] = 1.0 / step  # with the whole tail
-    weight[:-1] += more
-    weight[1:] += more
-    weight *= step / (1.0 + math.exp(-rate))
+    ends = _ends(slot.apart, slot.held, powers.rate)
+    weight = powers.weights(ends)
     p0, p1, t = (weight * powers.falls(np.abs(ends - x)) for x in (0, slot.apart, slot.held))
     return p0, p1, t
 

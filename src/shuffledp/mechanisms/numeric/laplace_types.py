@@ -82,7 +82,9 @@ def slots(apart: int, length: int, rate: float, *, room: float = 0.0, wide: bool
         near, far, low = _group(length, top, plan, most, wide)
 
         def beyond(x: int, top: int = top, near: int | None = near, far: int = far) -> float:
-            return min(most - _log_spread_beyond(top, near, x, plan), (far - x) * plan + room)
+            at = top * plan, x * plan
+            spread = log_spread_far(*at) if near is None else _log_spread_wide(at[0], near * plan, at[1])
+            return min(most - spread, (far - x) * plan + room)
 
         ends = cells(far, covered + (top if near is None else near), plan, beyond)
         yield from (Slot(top, x, share, near) for x, share in shares(ends, rate))
@@ -98,12 +100,6 @@ def _group(length: int, top: int, plan: float, most: float, wide: bool) -> tuple
         if (low := max(top - wider, shortest)) < top - moved:
             return low, length, low
     return None, length + moved, top - moved
-
-
-def _log_spread_beyond(top: int, near: int | None, x: int, plan: float) -> float:
-    if near is None:
-        return log_spread_far(top * plan, x * plan)
-    return _log_spread_wide(top * plan, near * plan, x * plan)
 
 
 def cells(start: int, stop: int, rate: float, room: Callable[[int], float]) -> list[int]:

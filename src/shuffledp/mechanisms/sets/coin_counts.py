@@ -18,7 +18,6 @@ rounded once more each.  So all entries of the three laws are right to a relativ
 from __future__ import annotations
 
 import bisect
-import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -49,8 +48,6 @@ _INNER, _NEAR = 1.5, 1.6
 
 Key = tuple[int, int, int]
 Classes = dict[Key, int]
-#: Mass, and mass times likelihood.
-Piece = tuple[float, float]
 
 
 @lru_cache(maxsize=64)
@@ -86,26 +83,11 @@ def count(groups: Iterable[tuple[Key, int]], F: int, G: int) -> Classes:
     return classes
 
 
-def times(count: int, factor: Fraction) -> float:
-    """Correctly rounded, whatever the size of the integers."""
-    return count * factor.numerator / factor.denominator
-
-
-def product(ones: list[Piece], blanket: Callable[[Piece, Piece], float]) -> ShuffledPair:
-    """Numbers of ones in S0 and in S1 are independent under plain coins; t as a function of the two."""
-    rows = [(x[1] * y[0], x[0] * y[1], blanket(x, y)) for x, y in itertools.product(ones, ones)]
-    return ShuffledPair(*zip(*rows, strict=True))
-
-
 def merged(pair: ShuffledPair, classes: Classes) -> ShuffledPair:
     """Classes with equal (ones in S0 - ones in S1, ones in S*) as one: (R0 - R1)/R* is the same in all of them."""
     _, label = np.unique([(i - j, m) for i, j, m in classes], axis=0, return_inverse=True)
     laws = (np.bincount(label.reshape(-1), weights=np.asarray(x)) for x in (pair.P0, pair.P1, pair.t))
     return ShuffledPair(*laws)
-
-
-def _binomial(size: int, F: int, G: int) -> list[Fraction]:
-    return [Fraction(weight, (F + G) ** size) for weight in binomials(size, F, G)]
 
 
 def _grid(size: int, f: float) -> list[int]:
@@ -116,28 +98,23 @@ def _grid(size: int, f: float) -> list[int]:
     return sorted({0, size} | {round(x) for x in points if 0 < x < size})
 
 
-def spread_ones(size: int, F: int, G: int, likelihood: Callable[[int], Fraction]) -> list[Piece]:
-    """Each number of ones moved to its two neighbors on the grid, keeping mass and mean."""
-    grid = _grid(size, F / (F + G))
-    mass = dict.fromkeys(grid, Fraction(0))
-    for ones, chance in enumerate(_binomial(size, F, G)):
-        at = bisect.bisect_left(grid, ones)
-        low, high = grid[max(at - 1, 0)], grid[at]
-        share = Fraction(ones - low, high - low) if high > low else Fraction(1)
-        mass[low] += chance * (1 - share)
-        mass[high] += chance * share
-    return [(float(m), float(m * likelihood(ones))) for ones, m in mass.items()]
+def grouped_ones(
+    size: int, F: int, G: int, likelihood: Callable[[int], Fraction], *, spread: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Numbers of ones on the grid: mass, and mass times likelihood.
 
-
-def merged_ones(size: int, F: int, G: int, likelihood: Callable[[int], Fraction]) -> list[Piece]:
-    """Each number of ones counted with the grid point at or above it."""
+    Each number is moved to its two neighbors on the grid, keeping mass and mean, or counted with the one at or above.
+    """
     grid = _grid(size, F / (F + G))
     sums = [[Fraction(0), Fraction(0)] for _ in grid]
-    for ones, chance in enumerate(_binomial(size, F, G)):
-        at = bisect.bisect_left(grid, ones)
-        sums[at][0] += chance
-        sums[at][1] += chance * likelihood(ones)
-    return [(float(plain), float(tilted)) for plain, tilted in sums]
+    for ones, weight in enumerate(binomials(size, F, G)):
+        chance, at = Fraction(weight, (F + G) ** size), bisect.bisect_left(grid, ones)
+        back = Fraction(grid[at] - ones, grid[at] - grid[at - 1]) if spread and at else Fraction(0)
+        for place, mass in ((at, chance * (1 - back)), (at - 1, chance * back)):
+            sums[place][0] += mass
+            sums[place][1] += mass * likelihood(grid[place] if spread else ones)
+    plain, tilted = np.array(sums, dtype=np.float64).T
+    return plain, tilted
 
 
 class Held(NamedTuple):
@@ -247,15 +224,14 @@ def _ones(held: Held, d: int, s: int, odds: tuple[int, int]) -> FloatArray:
     """The mass under plain coins by type, m0, m1 and m."""
     coins, apart, n = _binomials(s, odds), min(s, d - s), held.own.size
     after = np.arange(s + 1)[None, :] - np.arange(s + 1)[:, None]
-    later = np.where(after >= 0, after, s + 1)  # the last column of coins is 0
+    later = np.where(after >= 0, after, s + 1)  # the last column is 0
 
     def of_a_set(mine: IntArray) -> FloatArray:
         """By type, ones among items that the other user holds too, and all ones."""
         return coins[mine][:, : s + 1, None] * coins[apart - mine][:, later]
 
     second = of_a_set(held.other).transpose(0, 2, 1) @ coins[held.outside][:, later]  # m1, ones of S but for S0
-    place = np.where(after >= 0, after, s + 1)
-    second = np.concatenate([second, np.zeros((n, s + 1, 1))], axis=2)[:, :, place].transpose(0, 2, 1, 3)
+    second = np.concatenate([second, np.zeros((n, s + 1, 1))], axis=2)[:, :, later].transpose(0, 2, 1, 3)
     mass = of_a_set(held.own).transpose(0, 2, 1) @ second.reshape(n, s + 1, -1)
     mass = mass.reshape(n, s + 1, s + 1, s + 1)
     for number, seen in ((held.both, 1), (s - apart - held.both, 0)):  # items that S0 and S1 share

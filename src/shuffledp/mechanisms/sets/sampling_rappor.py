@@ -19,7 +19,8 @@ from ...randomness.sampling import Array, Source, below
 from ...randomness.thresholds import threshold
 from ..codecs import PackedBits
 from ..frequency import FixedSets
-from .coin_counts import Classes, binomials, count, meetings, merged, merged_ones, product, spread_ones, swap_set, times
+from ..laws import independent
+from .coin_counts import Classes, binomials, count, grouped_ones, meetings, merged, swap_set
 from .overlaps import MOST_HELD, MOST_LISTED, by_shared, parts
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
@@ -129,10 +130,10 @@ class SamplingRappor(FixedSets):
 
     def _pair(self, classes: Classes, bits: int) -> ShuffledPair:
         """Classes (ones in S0, in S1, in the set behind t), counted in units of (F+G)^-bits; every entry exact."""
-        unit = Fraction(1, sum(self._odds) ** bits)
-        factor = {ones: self._likelihood(ones) * unit for ones in range(self.s + 1)}
-        laws = [[times(weight, factor[key[i]]) for key, weight in classes.items()] for i in range(3)]
-        return ShuffledPair(*laws)
+        unit = sum(self._odds) ** bits
+        factor = [(self._likelihood(ones) / unit).as_integer_ratio() for ones in range(self.s + 1)]
+        each = ([(weight, *factor[key[i]]) for key, weight in classes.items()] for i in range(3))
+        return ShuffledPair(*([weight * over / under for weight, over, under in law] for law in each))
 
     def _blanket(self) -> list[ShuffledPair]:
         """The pair with the least overlap, over the s-subset with the fewest ones."""
@@ -144,9 +145,9 @@ class SamplingRappor(FixedSets):
                 return [self._pair(classes, self.d)]
         if shared or self.s > MAX_SET:
             return [self.variation_ratio().pair()]
-        ones = spread_ones(self.s, *self._odds, self._likelihood)
-        least = float(self._likelihood(0))
-        return [product(ones, lambda own, other: own[0] * other[0] * least)]
+        ones, held = grouped_ones(self.s, *self._odds, self._likelihood, spread=True)
+        t = float(self._likelihood(0)) * independent(ones, ones)
+        return [ShuffledPair(independent(held, ones), independent(ones, held), t)]
 
     def _with_fewest(self, outside: int, classes: Classes) -> Classes:
         """Classes (ones in S0, in S1, in both together): the last replaced by those in the s-subset with the fewest.
@@ -198,8 +199,9 @@ class SamplingRappor(FixedSets):
         elif shared or self.s > MAX_SET:
             raise BoundNotApplicableError(f"no dataset is evaluated for {self.spec}, so it has no lower bound.")
         else:
-            ones = merged_ones(self.s, *self._odds, self._likelihood)
-            pairs = both_directions(product(ones, lambda own, other: own[1] * other[0]))
+            ones, held = grouped_ones(self.s, *self._odds, self._likelihood, spread=False)
+            p0 = independent(held, ones)
+            pairs = both_directions(ShuffledPair(p0, independent(ones, held), p0))
         return pairs
 
     # -- running it ---------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError, ParameterError
-from ...numerics.family import Family
 from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair, among
@@ -67,8 +66,7 @@ class Wheel(FixedSets):
     Moving mass from (e, e) and (1, 1) to (e, 1) and (1, e) keeps the mean of X and spreads it, so (sw)^2 is the
     worst case, in both directions, and one shuffled pair covers all pairs of sets.
 
-    *Swap bound*: for s = 1 the arcs of x0, x1 and a third item are independent; for s = 2 to 4 wheel_types.py covers
-    the laws of every two sets among every third one.
+    *Swap bound*: wheel_types.py covers the laws of every two sets among every third one, for s up to 4.
 
     *Lower bound*: the adversary sees only whether y lies on an arc of a set; an independent point does so with
     probability 1 - (1-w)^k for k items.  For s = 2 and three disjoint sets it also sees about how far arcs overlap.
@@ -162,37 +160,25 @@ class Wheel(FixedSets):
         held, t = [share[0] * hit, share[1] * miss], miss * independent(share, share)
         return [ShuffledPair(independent(held, share), independent(share, held), t)]
 
-    def _swap(self) -> Family:
-        """Sets through the laws of wheel_types.py; for more than two items they are too many to list one by one."""
-        if not 1 < self.s <= MOST_ITEMS:
-            return super()._swap()
-        low = math.exp(-self.eps0) * self._on
-        make = partial(table, self._points, self._width, self.s, (self._on, low), min(self.d, 3 * self.s))
-        found, blanket = make(), self.law.blanket()
-        types = among([found.pair(row) for row in range(len(found) if self.s == 2 else 1)], blanket)
-        if self.s == 2:
-            return SwapSet([replace(types, slack=SLACK)])
-        (alone,) = blanket.pairs(1) or ()  # by itself it reveals as much as any two sets
-        return SwapSet([replace(types, victim=alone, more=make, slack=SLACK)])
-
-    def _swap_members(self, most: int) -> Sequence[SwapPair] | None:
-        """Those of single items: for sets, tuples would need a victim who keeps a set among all types as well."""
-        return super()._swap_members(most) if self.s == 1 else None
-
-    def _types(self) -> list[list[ShuffledPair]]:
-        """Single items: the arcs of different items are independent, and the others hold x0, x1 or a third one."""
-        if self.s > 1:
+    def _swap(self) -> SwapSet:
+        """Through the laws of wheel_types.py; for more than two items they are too many to list one by one."""
+        if self.s > MOST_ITEMS:
             raise BoundNotApplicableError(
                 f"bound 'swap' needs the laws of all that another user may hold, and the wheel lists them for s = 1 "
                 f"to {MOST_ITEMS} only, got s = {self.s}; use bound='auto'."
             )
-        share = [float(self._covered), float(1 - self._covered)]
-        held = [share[0] * self._on, share[1] * math.exp(-self.eps0) * self._on]
-        types = both_directions(ShuffledPair(*(independent(*p) for p in ((held, share), (share, held), (held, share)))))
-        if self.d > 2:
-            laws = (independent(*(held if i == k else share for i in range(3))) for k in range(3))
-            types.append(ShuffledPair(*laws))
-        return [types]
+        densities = self._on, math.exp(-self.eps0) * self._on
+        make = partial(table, self._points, self._width, self.s, densities, min(self.d, 3 * self.s))
+        found, blanket = make(), self.law.blanket()
+        types = replace(
+            among([found.pair(row) for row in range(len(found) if self.s <= 2 else 1)], blanket), slack=SLACK
+        )
+        (alone,) = blanket.pairs(1) or ()  # by itself it reveals as much as any two sets
+        return SwapSet([types if self.s <= 2 else replace(types, victim=alone, more=make)])
+
+    def _swap_members(self, most: int) -> Sequence[SwapPair] | None:
+        """Those of single items: for sets, tuples would need a victim who keeps a set among all types as well."""
+        return super()._swap_members(most) if self.s == 1 else None
 
     def _constant_datasets(self) -> list[ShuffledPair]:
         """Others hold x0, or a set disjoint from both; seen: is y on an arc of an item that only x0 has, and so on?"""

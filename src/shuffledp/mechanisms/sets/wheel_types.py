@@ -1,10 +1,10 @@
-"""The wheel on sets of several items: laws that cover every two sets among every third one.
+"""The wheel: laws that cover every two sets among every third one.
 
 A report is a point y of a circle of N points, seen with the arcs of all items; items are independent and uniform.  An
 item covers y with probability w = W/N.  A set of s items has the density on = e/Omega at y if one of its arcs covers
 it, else lo + h (hi - lo), where lo = 1/Omega is that of disjoint arcs and hi that of arcs that coincide,
 hi = lo + (on - lo) g with g = (s-1) w/(1-w): if the arcs hold a share L of the circle, h = (sw - L)/(1 - L)/g.  As a
-density has the mean 1, E h = (sw - 1 + (1-w)^s)/((1-w)^s g) given that no item covers y, for any set.
+density has the mean 1, E h = (sw - 1 + (1-w)^s)/((1-w)^s g) given that no item covers y, for any set (0 for s = 1).
 
 Replacing the density of each of the three sets, on its own, by hi with probability h and by lo otherwise keeps the mean
 of all three laws (docs/swap.md, Theorem 3, step 1).  Then every set is in one of three states, on, lo or hi.  Which
@@ -14,12 +14,8 @@ affine in one law on {lo, hi}^3, that of three sets without an item at y, and th
 largest at a vertex of any polytope that the law lies in.  Of the law this is known:
 
 - the chance of hi is E h for each set;
-- two sets that have no item in common become hi independently;
-- two sets with common items both become hi with probability at least (E h)^2: given the places of these items the two
-  are independent and alike, and the mean of a square is at least the square of the mean.  If s = 2 and one item is
-  common, it is at most (E h)^2 + (most - E h)(E h - least): H, the mean of h given the place of the common item, is
-  least, at least E h/2, if that place is next to y, and at most (1 + W (N-W)/(N-2W))/(N-W), because
-  (W-x)/W <= h <= (W-x)/W (N-W)/(N-2W).
+- two sets both become hi with probability at least (E h)^2: given the places of their common items, if any, the two
+  are independent and alike, and the mean of a square is at least the square of the mean.
 
 If no two sets have an item in common all three are independent, and every h may be split between more than two values.
 For s = 2 its law is known: both items have P = N - W places.  They are x places away from each other with weight P for
@@ -30,7 +26,6 @@ sums of W - x.
 from __future__ import annotations
 
 import itertools
-import math
 from fractions import Fraction
 from functools import lru_cache
 
@@ -47,30 +42,20 @@ _LOWERED = 1.0 - 2.0**-41
 SLACK = 2.0**-40
 #: Cells of the distance of two items, and the most items of a set.
 _CELLS, MOST_ITEMS = 4, 4
-_PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
 @lru_cache(maxsize=16)
 def table(points: int, width: int, s: int, densities: tuple[float, float], items: int) -> TypeTable:
     """The types of all pairs of sets, with the densities on and lo, if there are this many items."""
     w, (on, lo) = Fraction(width, points), densities
-    reach = (s - 1) * w / (1 - w)
-    mean = mean_height(w, s)
-    corners, most = vertices(mean), _most_of_two(points, width)
-    known: dict[tuple[int, ...], list[FloatArray]] = {}
-    laws = []
+    reach, mean = (s - 1) * w / (1 - w), mean_height(w, s)
+    meeting, laws = [_states(law) for law in joint(mean)], []
     for overlap in every(items, s):
-        shared = tuple(overlap[0] + alone for alone in overlap[1:])
-        heights = [(Fraction(0), 1 - mean), (Fraction(1), mean)]
-        if not any(shared):
+        heights, split = [(Fraction(0), 1 - mean), (Fraction(1), mean)], meeting
+        if not any(overlap):
             heights = heights_of_two(points, width) if s == 2 else heights
             alone = np.array([1.0, *(float(chance) for _, chance in heights)])
             split = [np.einsum("i,j,k->ijk", alone, alone, alone)]
-        else:
-            kinds, order = _sorted(tuple(_kind(number, s) for number in shared))
-            if kinds not in known:
-                known[kinds] = [_states(law) for law in joint(corners, mean, kinds, most)]
-            split = [states.transpose(np.argsort(order)) for states in known[kinds]]
         value = np.array([on, *(lo + (on - lo) * float(reach * height) for height, _ in heights)])
         off = covering(overlap, w, s)[np.ix_(*[np.minimum(np.arange(value.size), 1)] * 3)]
         held = np.meshgrid(value, value, value, indexing="ij")
@@ -84,7 +69,7 @@ def table(points: int, width: int, s: int, densities: tuple[float, float], items
 def mean_height(w: Fraction, s: int) -> Fraction:
     """E h, given that no item of the set covers y."""
     miss = (1 - w) ** s
-    return (s * w - 1 + miss) / (miss * (s - 1) * w / (1 - w))
+    return (s * w - 1 + miss) / (miss * (s - 1) * w / (1 - w)) if s > 1 else Fraction(0)
 
 
 def covering(overlap: Overlap, w: Fraction, s: int) -> FloatArray:
@@ -96,38 +81,10 @@ def covering(overlap: Overlap, w: Fraction, s: int) -> FloatArray:
     return out
 
 
-def _kind(shared: int, s: int) -> int:
-    """What is known of two sets with this many common items: 0 independent, 1 one of two items, 2 anything else."""
-    return 0 if shared == 0 else 1 if (shared, s) == (1, 2) else 2
-
-
-def _sorted(kinds: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The kinds of all pairs with the sets in another order, the one in which they are least, and that order."""
-    at = dict(zip(_PAIRS, kinds, strict=True))
-    orders = itertools.permutations(range(3))
-    return min((tuple(at[min(x[i], x[j]), max(x[i], x[j])] for i, j in _PAIRS), x) for x in orders)
-
-
-def _most_of_two(points: int, width: int) -> Fraction:
-    """The largest chance that two sets of two items with a common one both become hi."""
-    places = points - width
-    mean = Fraction(width, places)
-    most = min((1 + Fraction(width * places, points - 2 * width)) / places, Fraction(1)) if points > 2 * width else 1
-    return Fraction(math.nextafter(float(mean * mean + max(most - mean, Fraction(0)) * mean / 2), 1.0))
-
-
-def joint(corners: list[Shares], mean: Fraction, kinds: tuple[int, ...], most: Fraction) -> list[Shares]:
-    """The vertices of a polytope around the laws of hi (1) and lo (0) of three sets, none of them on.
-
-    corners : those of all laws with this mean
-    """
-    cuts = []
-    for (i, j), kind in zip(_PAIRS, kinds, strict=True):
-        both = {cell: Fraction(1) for cell in CELLS if cell[i] and cell[j]}
-        cuts.append(Cut({cell: -weight for cell, weight in both.items()}, -mean * mean))
-        if kind < 2:
-            cuts.append(Cut(both, mean * mean if kind == 0 else most))
-    return clipped(corners, cuts)
+def joint(mean: Fraction) -> list[Shares]:
+    """The vertices of a polytope around the laws of hi (1) and lo (0) of three sets, none of them on."""
+    both = [[cell for cell in CELLS if cell[i] and cell[j]] for i, j in ((0, 1), (0, 2), (1, 2))]
+    return clipped(vertices(mean), [Cut(dict.fromkeys(cells, Fraction(-1)), -mean * mean) for cells in both])
 
 
 def _states(law: Shares) -> FloatArray:
