@@ -13,7 +13,7 @@ sequence of pieces, each a beginning of the list for m users.  Histograms are so
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -133,13 +133,11 @@ class EveryCrowd(OneByOne):
     def __init__(self, matrix: FloatArray, *, rounded_up: bool = False) -> None:
         """``rounded_up``: the matrix may reveal more than the mechanism does, and gives no lower bound for it."""
         self.rounded_up = rounded_up
-        self._pairs, self._columns = list[tuple[int, int]](), matrix.shape[1]
-        if matrix.size <= tuning.MOST_CROWD_CELLS:
-            self.rows = rows = merged_columns(distinct_rows(matrix))
-            self._pairs = [divmod(int(place), len(rows)) for place in representatives(rows)]
-            all_listed = len(self._pairs) == len(rows) * (len(rows) - 1)
-            self._alike = 0.0 if all_listed or exact(rows) else 2.0**-41
-        if not self.covers(2):
+        self._columns = matrix.shape[1]
+        small = matrix.size <= tuning.MOST_CROWD_CELLS
+        self.rows = merged_columns(distinct_rows(matrix)) if small else matrix[:1]
+        every = len(self.rows) * (len(self.rows) - 1)
+        if not (every and (self._little(2, every) or self.covers(2))):  # pairs are compared only where that decides
             raise BoundNotApplicableError(
                 "bound 'exact' goes through all datasets, which takes a matrix with few different rows and columns, "
                 f"got {matrix.shape[0]} x {matrix.shape[1]}; use bound='auto'."
@@ -147,11 +145,26 @@ class EveryCrowd(OneByOne):
 
     quick = True  # there are few crowds, and most are discarded for many eps at once
 
+    @cached_property
+    def _pairs(self) -> list[tuple[int, int]]:
+        """Victim pairs that stand for all."""
+        return [divmod(int(place), len(self.rows)) for place in representatives(self.rows)]
+
+    @cached_property
+    def _alike(self) -> float:
+        """By how much pairs that count as alike may differ."""
+        all_listed = len(self._pairs) == len(self.rows) * (len(self.rows) - 1)
+        return 0.0 if all_listed or exact(self.rows) else 2.0**-41
+
     def covers(self, n: int) -> bool:
         """Whether building the laws of all crowds of n - 1 users, and summing all pairs over them, is little work."""
-        if n > tuning.EVERY_K or not self._pairs:
+        return self._little(n, 1) and self._little(n, len(self._pairs))
+
+    def _little(self, n: int, pairs: int) -> bool:
+        """The same for a number of pairs."""
+        d, k = self.rows.shape
+        if n > tuning.EVERY_K:
             return False
-        (d, k), pairs = self.rows.shape, len(self._pairs)
         cells = multisets(n - 1, d) * multisets(n - 1, k)
         return bool(k * k * cells * (n / (d + k - 1) + pairs) <= tuning.MOST_CROWD_WORK)
 
