@@ -63,6 +63,7 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray, mo
         # how far away the root can be: an upper curve is convex in e^eps and lies above its tangent
         room = -np.expm1(excess) / (slope * np.exp(excess)) if upper else excess / slope
         new = np.where(steep, (eps + excess / slope) * (1.0 + 0.1 * sign * tol), np.nan)
+        zero = np.isnan(above) & (low == 0.0) & (new <= 0.0)  # delta(0) is probably small enough: that is tried next
         done = safe & (rtol <= 1.5 * fine) & (room <= 0.4 * tol * eps)
         done |= safe & (rtol <= 3.0 * fine) & (sign * (new - eps) >= 0.0)  # a Newton step would leave the safe side
         done |= (high - low <= 0.3 * tol * high) | (high < 1e-15)
@@ -73,7 +74,7 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray, mo
         ahead = np.minimum(ahead, high * (1.0 - 0.25 * tol))
         new = np.where((low < new) & (new < high), new, np.where(np.isnan(below) & (high == end), ahead, chord))
         slow = (step % 4 == 3) & (high - low > 0.25 * width)  # the bracket hardly shrinks
-        new = np.where((low < new) & (new < high) & ~slow, new, _middle(low, high))
+        new = np.where((low < new) & (new < high) & ~slow, new, np.where(zero, 0.0, _middle(low, high)))
         width = high - low if step % 4 == 3 else width
         # a row in doubt is evaluated again at the same eps, finely
         last, before, eps = np.where(known, excess, last), np.where(known, eps, before), np.where(known, new, eps)
