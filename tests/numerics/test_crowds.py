@@ -171,7 +171,7 @@ def test_the_most_work_takes_little_time(case: str) -> None:
         "four options": sdp.GRR(eps0=1.0, d=4).probabilities(),
         "two rows": np.array([[0.75, 0.25], [0.3, 0.7]]),
     }[case]
-    n = max(n for n in range(2, 257) if EveryCrowd(rows)._few(n))
+    n = max(n for n in range(2, 257) if EveryCrowd(rows).covers(n))
     taken = []
     for _ in range(3):
         family, start = EveryCrowd(rows), time.process_time()
