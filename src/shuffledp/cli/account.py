@@ -46,7 +46,9 @@ def _show(guarantee: Guarantee, as_json: bool) -> None:
 @click.argument("spec")
 @options.common
 @click.option("--epsilon", default="0:1:11", show_default=True, help="Values a,b,c or a range START:STOP:COUNT of eps.")
-@click.option("--side", type=click.Choice(["upper", "lower"]), default="upper", show_default=True)
+@click.option(
+    "--side", type=click.Choice(["upper", "lower"]), default="upper", show_default=True, help="Bounds of delta."
+)
 @options.tol("Relative accuracy of delta.")
 @click.option("--tradeoff", is_flag=True, help=_TRADEOFF)
 @click.option("--alpha", help="With --tradeoff: false-positive rates, likewise.")
