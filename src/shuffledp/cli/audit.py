@@ -17,7 +17,7 @@ from . import options
 from .base import SPEC_HELP, answer, main
 
 
-@main.command(epilog=SPEC_HELP)
+@main.command(epilog=SPEC_HELP, short_help="Look for leaks in a randomizer that runs.")
 @click.argument("subject", metavar="SPEC")
 @click.option(
     "--python",

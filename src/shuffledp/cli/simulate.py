@@ -30,7 +30,7 @@ _VIEW = ("fit", "quantiles", "counts", "top")
 _PLOT = "Draw the answer (.pdf, .svg or .png); of a folder of plans, a folder for one picture each."
 
 
-@main.command()
+@main.command(short_help="Try a plan on data, beside the truth.")
 @click.argument("plan")
 @click.argument("data")
 @engine_option
