@@ -14,7 +14,6 @@ from reference.places import ROOT
 from shuffledp.mechanisms.registry import signatures
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-LIBRARY = ROOT / "src" / "shuffledp"
 ITEMS = [
     *("Theorem 4.1", "Theorem 4.2", "Theorem 4.3", "Lemma 4.4", "Lemma 4.5", "Lemma 4.6", "Theorem 4.7", "Theorem 4.8"),
     *("Theorem 5.1", "Theorem 6.1", "Table 2", "Table 3", "Table 4", "Table 5", "Table 6"),

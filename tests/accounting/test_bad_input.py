@@ -85,13 +85,20 @@ def test_epsilon(epsilon: object) -> None:
     refused("^epsilon must ", sdp.profile, "general:eps0=1", n=10, epsilon=epsilon)
 
 
+@pytest.mark.parametrize(
+    "orders", [1.0, -2, math.nan, math.inf, "2", np.datetime64("2020"), [2, 1], 10**400], ids=short
+)
+def test_orders(orders: object) -> None:
+    refused("^orders must ", sdp.renyi, "general:eps0=1", n=10, orders=orders)
+
+
 def test_a_long_epsilon_is_not_printed_in_full() -> None:
     refused("^epsilon must ", sdp.profile, "general:eps0=1", n=10, epsilon=[*np.linspace(0, 1, 1000).tolist(), -1.0])
 
 
-@pytest.mark.parametrize("side", ["both", "", None, 1, ["upper"]])
+@pytest.mark.parametrize("side", ["both", "", None, 1, ["upper"], np.array([])], ids=short)
 def test_side(side: object) -> None:
-    refused("^side must ", sdp.profile, "general:eps0=1", n=10, epsilon=0.1, side=side)
+    refused("^(side must |unknown side )", sdp.profile, "general:eps0=1", n=10, epsilon=0.1, side=side)
 
 
 @pytest.mark.parametrize("bound", ["blankt", "", "Blanket", None, 3, ["blanket"], b"blanket"], ids=short)
@@ -108,6 +115,15 @@ def test_the_nearest_bound_is_suggested() -> None:
 def test_mechanism(m: object) -> None:
     refused("^mechanism must ", sdp.amplify, m, **GOOD)
     refused("^mechanism must ", sdp.profile, m, n=10, epsilon=0.1)
+
+
+def test_a_single_number_in_an_array_is_no_list() -> None:
+    one = np.array(100)
+    refused("^n must be a list", sdp.batch_table, "general:eps0=1", n=one, delta=1e-6)
+    refused("^bounds must be a list", sdp.compare, "general:eps0=1", **GOOD, bounds=one)
+    refused("^classes must be a list", sdp.amplify_mixed, one, delta=1e-6)
+    refused("^inputs must be a list", sdp.audit, "grr:eps0=1,d=3", inputs=one)
+    refused("^edges must be a number of cells or a list", sdp.Gaussian, sigma=1.0, edges=one)
 
 
 def test_a_matrix_as_a_mechanism_is_told_what_to_do() -> None:

@@ -291,9 +291,11 @@ def test_figures_take_axes_and_words() -> None:
 
 
 BAD = {
-    "alpha must hold finite numbers between 0 and 1, got 1.5; remove the others.": {"alpha": 1.5},
-    "alpha must hold finite numbers between 0 and 1, got 'x'; remove the others.": {"alpha": "x"},
-    "alpha must hold finite numbers between 0 and 1, got [[1], [1, 2]]; remove the others.": {"alpha": [[1], [1, 2]]},
+    "alpha must hold finite numbers between 0 and 1, got 1.5; leave such values out.": {"alpha": 1.5},
+    "alpha must hold finite numbers between 0 and 1, got 'x'; leave such values out.": {"alpha": "x"},
+    "alpha must hold finite numbers between 0 and 1, got [[1], [1, 2]]; leave such values out.": {
+        "alpha": [[1], [1, 2]]
+    },
     "bound must be a proved upper bound to give a trade-off function, got 'constant-dataset-lower', which is a lower "
     "bound; use bound='auto'.": {"bound": "constant-dataset-lower"},
     "participation must be 1 where rounds of several reports per user are composed, got 0.5; the reports of a user "
@@ -313,10 +315,10 @@ def test_further_bad_input() -> None:
     for slack in (0.0, 0.7):
         with pytest.raises(sdp.ParameterError, match="slack must lie in"):
             found.mu_with(slack=slack)
-    with pytest.raises(sdp.ParameterError, match=r"orders must be finite numbers > 1, got 1.0; remove the others"):
+    with pytest.raises(sdp.ParameterError, match=r"orders must hold finite numbers > 1, got 1.0; leave such values"):
         sdp.renyi("grr:eps0=1,d=4", n=100, orders=1.0)
     guarantee = sdp.amplify("grr:eps0=1,d=4", n=100, delta=1e-6)
-    with pytest.raises(sdp.ParameterError, match=r"epsilon must hold finite numbers >= 0, got -1.0; remove the others"):
+    with pytest.raises(sdp.ParameterError, match=r"epsilon must hold finite numbers >= 0, got -1.0; leave such values"):
         guarantee.profile(epsilon=-1.0)
     with pytest.raises(sdp.ParameterError, match=r"got a copy; ask shuffledp.tradeoff or shuffledp.renyi"):
         pickle.loads(pickle.dumps(guarantee)).tradeoff()

@@ -72,7 +72,7 @@ def test_other_functions_than_delta(tmp_path: Path) -> None:
         (("--plot", "x.svg"), "--plot needs --tradeoff or --renyi, whose figure it writes."),
         (("--alpha", "0.1"), "--alpha needs --tradeoff; add it."),
         (("--renyi", "--tol", "1e-3"), "--tol does not go with --renyi; leave one of them out."),
-        (("--renyi", "--orders", "1"), "orders must be finite numbers > 1, got [1.0]; remove the others."),
+        (("--renyi", "--orders", "1"), "orders must hold finite numbers > 1, got [1.0]; leave such values out."),
         (("--renyi", "--plot", "x.doc"), "plot must end in .pdf, .svg or .png, got 'x.doc'; choose one of the three."),
     ],
 )
@@ -240,6 +240,12 @@ def test_help(command: list[str]) -> None:
     if command:
         for name in ("general", "variation-ratio", "finite"):
             assert name in result.stdout
+
+
+@pytest.mark.parametrize("group", [[], ["shuffler"]], ids=str)
+def test_what_commands_are_for_is_said_in_a_line_each(group: list[str]) -> None:
+    listed = run(*group, "--help").stdout.split("Commands:\n")[1].splitlines()
+    assert len(listed) >= 7 and all(line.endswith(".") and not line.endswith("...") for line in listed)
 
 
 def shell(*args: str) -> subprocess.CompletedProcess[str]:

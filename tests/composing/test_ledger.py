@@ -74,7 +74,7 @@ def test_bad_paths(tmp_path: Path) -> None:
         with pytest.raises(sdp.ParameterError, match=r"^path must .*\.$"):
             acc.save(path)  # type: ignore[arg-type]
     for path in (tmp_path / "none.json", tmp_path, 3, None):
-        with pytest.raises(sdp.ParameterError, match=r"^path must .*\.$"):
+        with pytest.raises(sdp.ParameterError, match=r"^ledger must .*\.$"):
             sdp.Accountant.load(path)  # type: ignore[arg-type]
 
 
@@ -259,7 +259,7 @@ def test_a_metric_ledger_records_its_neighbors(tmp_path: Path) -> None:
 def test_what_is_no_json_is_called_so(tmp_path: Path, content: bytes, words: str) -> None:
     path = tmp_path / "ledger.json"
     path.write_bytes(content)
-    with pytest.raises(sdp.ParameterError, match=rf"^a ledger file must be JSON, got {words} in [^\n]*\.$"):
+    with pytest.raises(sdp.ParameterError, match=rf"^ledger must be JSON, got {words} in [^\n]*\.$"):
         sdp.Accountant.load(path)
 
 

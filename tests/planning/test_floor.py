@@ -138,6 +138,7 @@ def test_rankings_say_how_far_they_are_from_it() -> None:
     bits = sdp.recommend("sum of bits", **given)
     assert all((bits.above_floor(c) or 1.0) > 0.998 for c in bits.choices)
     assert bits.above_floor(bits.choice("randomized-response")) == pytest.approx(1.0)
+    assert bits.floor is not None and f"Floor: error {10_000 * bits.floor.error:.3g} users; the error of" in str(bits)
     mean = sdp.recommend("mean", low=-1, high=1, **given)
     assert mean.floor is not None and mean.floor.error == pytest.approx(math.sqrt(4 / 102.8 / 10_000), rel=1e-3)
     assert f"the error of window is {mean.above_floor(mean.choice('window')):.2f} times that" in str(mean)

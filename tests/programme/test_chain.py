@@ -157,7 +157,7 @@ def test_the_numbers_of_a_folder_are_those_of_its_plans(home: Path) -> None:
 def test_other_sizes_than_the_plans_are_noted(home: Path) -> None:
     pq.write_table(pq.read_table(home / "data.parquet").slice(0, N // 4), home / "few.parquet")
     result = run("simulate", str(home / "plans"), str(home / "few.parquet"))
-    assert result.stderr.count("note: ") == 1 and "errors about 2 times as small" in result.stderr
+    assert result.stderr.count("note: ") == 1 and "errors about 2 times smaller" in result.stderr
 
 
 @pytest.mark.heavy

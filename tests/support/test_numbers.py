@@ -78,6 +78,7 @@ def test_edges() -> None:
         round_up(Fraction(10) ** 400, 3) == "1e+400"
         and round_down(Fraction(1, 3) * Fraction(10) ** 400, 2) == "3.3e+399"
     )
+    assert round_up(10**400) == "1e+400" and int(round_up(2**53 + 1, 17)) > 2**53  # which is not a double
     assert round_up(-1.23456789, 3) == "-1.23" and round_down(-1.23456789, 3) == "-1.24"
 
 

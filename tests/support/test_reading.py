@@ -253,6 +253,17 @@ def test_unknown_and_missing_keys_are_refused_in_every_file(tmp_path: Path) -> N
     assert "none named 'count'" in said(mapping, "round 0", {}, needed=("count",))
 
 
+def test_a_file_of_another_kind_is_called_so(tmp_path: Path) -> None:
+    ledger, plan = tmp_path / "ledger.json", tmp_path / "plan.json"
+    ledger.write_bytes(ledgers()[0])
+    plan.write_text('{"version": 1, "users": 100}')
+    for call in (sdp.Client, sdp.check, sdp.calibrate_programme):
+        assert said(call, ledger).endswith("got a file of format 'shuffledp-ledger/1'; check the path.")
+    assert said(sdp.Accountant.load, plan).endswith(f"got another file in {str(plan)!r}; check the path.")
+    plan.write_text('{"format": "shuffledp-ledger/9"}')
+    assert "got 'shuffledp-ledger/9' in " in said(sdp.Accountant.load, plan)
+
+
 @pytest.mark.heavy
 def test_yaml_does_not_grow() -> None:
     bomb = "a: &a [x,x]\n" + "".join(f"b{i}: &b{i} [*{'a' if not i else f'b{i - 1}'}, 1]\n" for i in range(60))

@@ -148,6 +148,11 @@ def test_a_bare_number_of_percent_is_not_guessed(value: object) -> None:
         check.share("participation", value)
 
 
+def test_a_number_of_percent_that_is_no_answer_either_is_not_proposed() -> None:
+    with pytest.raises(ParameterError, match=r"^confidence must be a share in \[0\.5, 1\), got 1\.5; choose one\.$"):
+        check.share("confidence", 1.5, low=0.5, low_open=False, high_open=True)
+
+
 def test_more_than_all_percent_is_not_taken_for_a_number_of_percent() -> None:
     with pytest.raises(ParameterError, match=r"got '150%'; choose one\.$"):
         check.share("participation", "150%")

@@ -56,7 +56,8 @@ def exact(x: Fraction) -> str:
 def _rounded(x: float | Fraction, digits: int, rounding: str) -> str:
     digits = check.whole("digits", digits, low=1, high=1000, hint="it is how many significant figures are kept")
     context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
-    if isinstance(x, Fraction):
+    if isinstance(x, int | Fraction):  # an int may be too long for a double
+        x = Fraction(x)
         nearest = _nearest(x)
         if Fraction(nearest) != x:
             return _written(context.divide(Decimal(x.numerator), Decimal(x.denominator)), digits, context)

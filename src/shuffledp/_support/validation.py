@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Integral, Real
+from typing import Any, TypeGuard
 
 from ..errors import ParameterError
 from .spelling import nearest
@@ -28,6 +29,17 @@ def shown(value: object, most: int = 80) -> str:
     """
     text = repr(value)
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def is_list(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether a value lists others: no text, no mapping, no array that is a single number.
+
+    Examples
+    --------
+    >>> is_list([1, 2]), is_list("12"), is_list(12)
+    (True, False, False)
+    """
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | dict) and getattr(value, "ndim", 1) != 0
 
 
 def real(name: str, value: object) -> float:
@@ -187,7 +199,7 @@ def share(name: str, value: object, *, low: float = 0.0, low_open: bool = True, 
     if too_low or too_high:
         interval = f"{'(' if low_open else '['}{low:g}, 1{')' if high_open else ']'}"
         given = f"{number:g}"
-        bare = part is None and 1.0 < number <= 100.0
+        bare = part is None and 1.0 < number <= 100.0 and number / 100 >= low
         advice = f'write "{given}%" or {number / 100:g} for {given} percent' if bare else "choose one"
         raise ParameterError(f"{name} must be a share in {interval}, got {shown(value)}; {advice}.")
     return number

@@ -153,8 +153,7 @@ def profile(
     """
     subject = subject_of(mechanism)
     tol = check.tolerance(tol)
-    if side not in ("upper", "lower"):
-        raise ParameterError(f"side must be 'upper' or 'lower', got {side!r}; choose one of them.")
+    check.one_of("side", side, ("upper", "lower"))
     sizes = arrays.users(n) if arrays.is_several(n) else np.array(check.users(n))
     eps = arrays.finite("epsilon", epsilon, "numbers >= 0")
     if sizes.ndim:

@@ -76,14 +76,14 @@ def _numbers(
     return found
 
 
-def finite(name: str, values: ArrayLike, wanted: str, *, high: float = np.inf) -> NDArray[np.float64]:
-    """Finite numbers from 0 to ``high``, as an array of the same shape."""
+def finite(name: str, values: ArrayLike, wanted: str, *, low: float = 0.0, high: float = np.inf) -> NDArray[np.float64]:
+    """Finite numbers from ``low`` to ``high``, as an array of the same shape."""
     try:
         found = np.asarray(values)
     except ValueError:
         found = np.empty(0, dtype=object)
-    if found.dtype.kind not in "iuf" or not np.all(np.isfinite(found) & (found >= 0.0) & (found <= high)):
-        raise ParameterError(f"{name} must hold finite {wanted}, got {check.shown(values, 60)}; remove the others.")
+    if found.dtype.kind not in "iuf" or not np.all(np.isfinite(found) & (found >= low) & (found <= high)):
+        raise ParameterError(f"{name} must hold finite {wanted}, got {check.shown(values, 60)}; leave such values out.")
     return found.astype(np.float64)
 
 

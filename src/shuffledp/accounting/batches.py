@@ -232,8 +232,9 @@ def _sizes(n: object, minimum: object, maximum: object) -> tuple[int, ...]:
             "write n=[100, 1000] or minimum=100, maximum=10_000."
         )
     if n is not None:
-        if not isinstance(n, Iterable) or isinstance(n, str | bytes):
-            raise ParameterError(f"n must be a list of batch sizes, got {n!r}; write for example n=[100, 1000].")
+        if not check.is_list(n):
+            got = check.shown(n)
+            raise ParameterError(f"n must be a list of batch sizes, got {got}; write for example n=[100, 1000].")
         sizes = {check.users(size, "every size in n") for size in n}
         if not 1 <= len(sizes) <= _MOST_ROWS:
             raise ParameterError(f"n must hold 1 to {_MOST_ROWS:,} batch sizes, got {len(sizes):,}; choose some.")

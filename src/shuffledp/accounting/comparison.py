@@ -321,8 +321,9 @@ def bound_names(bounds: Iterable[str] | None, *, auto: bool = False) -> list[str
     """The bounds asked for, each once; unknown names are refused, and "auto" where it is no row."""
     if bounds is None:
         return list(known())
-    if isinstance(bounds, str) or not isinstance(bounds, Iterable):
-        raise ParameterError(f"bounds must be a list of names, got {bounds!r}; write for example bounds=['blanket'].")
+    if not check.is_list(bounds):
+        got = check.shown(bounds)
+        raise ParameterError(f"bounds must be a list of names, got {got}; write for example bounds=['blanket'].")
     bounds = list(bounds)
     if not auto and any(isinstance(name, str) and name == "auto" for name in bounds):
         raise ParameterError(

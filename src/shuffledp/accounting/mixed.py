@@ -268,7 +268,7 @@ def _smallest(
 
 def _members(classes: object) -> list[tuple[Mechanism, int]]:
     wanted = "classes must be a list of pairs (mechanism, number of users)"
-    if not isinstance(classes, Iterable) or isinstance(classes, str | bytes | dict):
+    if not check.is_list(classes):
         raise ParameterError(f"{wanted}, got {type(classes).__name__}; write [('grr:eps0=1,d=8', 1000), ...].")
     members = []
     for item in classes:

@@ -16,7 +16,6 @@ from .._support.by_name import by_name
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table
 from .._support.text import visible
-from ..errors import ParameterError
 from ..numerics.composition.conversions import ORDERS
 from .arrays import finite
 from .crowd import Crowd
@@ -251,10 +250,4 @@ def renyi(
 
 def checked_orders(orders: ArrayLike) -> FloatArray:
     """Orders of Renyi divergences, validated."""
-    try:
-        a = np.asarray(orders, dtype=np.float64)
-    except (TypeError, ValueError):
-        a = np.zeros(1)
-    if not np.all((a > 1.0) & (a < math.inf)):
-        raise ParameterError(f"orders must be finite numbers > 1, got {str(orders)[:60]}; remove the others.")
-    return a
+    return finite("orders", orders, "numbers > 1", low=math.nextafter(1.0, 2.0))

@@ -184,9 +184,9 @@ def _inputs(inputs: Any, runner: Any, claim: Any) -> tuple[list[Any], int]:
             return _enough(every), len(every)
         places = np.unique(np.linspace(0, len(every) - 1, FEW_INPUTS).round().astype(np.int64))
         return _enough([every[k] for k in places]), len(every)
-    if isinstance(inputs, str | bytes | dict) or not (hasattr(inputs, "__len__") and hasattr(inputs, "__getitem__")):
+    if not check.is_list(inputs) or not hasattr(inputs, "__getitem__"):  # a set has no order
         raise ParameterError(f"inputs must be a list of values, got {short(inputs)}; pass for example inputs=[0, 1].")
-    chosen = [inputs[k] for k in range(len(inputs))]
+    chosen = list(inputs)
     return _enough([x.item() if isinstance(x, np.generic) else x for x in chosen]), len(chosen)
 
 

@@ -22,7 +22,7 @@ _RENYI = "In place of delta, Renyi divergences, and rho of zero-concentrated DP.
 _ORDERS, _SLACK = (1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0), 1e-12
 
 
-@main.command(epilog=SPEC_HELP)
+@main.command(epilog=SPEC_HELP, short_help="How private n shuffled reports are: eps at a delta.")
 @click.argument("spec")
 @options.common
 @options.delta()
@@ -42,11 +42,13 @@ def _show(guarantee: Guarantee, as_json: bool) -> None:
         say(f"({guarantee.evaluated:,} of {guarantee.members:,} input pairs evaluated)", err=True)
 
 
-@main.command(epilog=SPEC_HELP)
+@main.command(epilog=SPEC_HELP, short_help="delta as a function of eps; trade-off and Renyi curves.")
 @click.argument("spec")
 @options.common
 @click.option("--epsilon", default="0:1:11", show_default=True, help="Values a,b,c or a range START:STOP:COUNT of eps.")
-@click.option("--side", type=click.Choice(["upper", "lower"]), default="upper", show_default=True)
+@click.option(
+    "--side", type=click.Choice(["upper", "lower"]), default="upper", show_default=True, help="Bounds of delta."
+)
 @options.tol("Relative accuracy of delta.")
 @click.option("--tradeoff", is_flag=True, help=_TRADEOFF)
 @click.option("--alpha", help="With --tradeoff: false-positive rates, likewise.")
@@ -127,7 +129,7 @@ def _profile(spec: str, as_json: bool, terms: dict[str, Any], *, epsilon: str, s
     answer(as_json, data, f"{spec}, n = {n:,}", table=table)
 
 
-@main.command()
+@main.command(short_help="List the mechanisms and their specs.")
 @options.as_json
 def mechanisms(as_json: bool) -> None:
     """Every mechanism: its spec (optional parameters in brackets) and what it is."""
@@ -139,7 +141,7 @@ def mechanisms(as_json: bool) -> None:
     answer(as_json, dict(rows), table=table)
 
 
-@main.command(epilog=SPEC_HELP)
+@main.command(epilog=SPEC_HELP, short_help="Write a proof of a guarantee, or verify one.")
 @click.argument("spec", required=False)
 @options.n(required=False)
 @options.delta(required=False)

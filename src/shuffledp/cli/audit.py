@@ -14,10 +14,10 @@ from .._support import validation as valid
 from .._support.reading import refuse_constant
 from ..errors import ParameterError
 from . import options
-from .base import SPEC_HELP, answer, main
+from .base import NAMES_HELP, answer, main
 
 
-@main.command(epilog=SPEC_HELP)
+@main.command(epilog=NAMES_HELP, short_help="Look for leaks in a randomizer that runs.")
 @click.argument("subject", metavar="SPEC")
 @click.option(
     "--python",

@@ -23,7 +23,9 @@ from ..errors import ParameterError, ShuffleDPError
 if TYPE_CHECKING:
     from rich.console import Console
 
-SPEC_HELP = """
+#: Below commands that take mechanisms of some kinds only, and below those that take any.
+NAMES_HELP = '"shuffledp mechanisms" lists all mechanisms.  Numbers may be written 1e6, 1_000_000 or 1M.'
+SPEC_HELP = f"""
 SPEC names the local randomizer:
 
 \b
@@ -32,7 +34,7 @@ SPEC names the local randomizer:
   grr:eps0=1,d=16                    generalized randomized response on 16 options
   finite:matrix.csv                  a probability matrix, rows = inputs (CSV or .npy)
 
-"shuffledp mechanisms" lists them all.  Numbers may be written 1e6, 1_000_000 or 1M.
+{NAMES_HELP}
 """
 
 

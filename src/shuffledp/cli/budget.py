@@ -18,7 +18,7 @@ from .._support.progress import progress
 from .._support.spelling import american
 from ..errors import ImpossibleError, ParameterError
 from . import options
-from .base import SPEC_HELP, answer, main, print_json, say, show, was_given, wrote
+from .base import NAMES_HELP, SPEC_HELP, answer, main, print_json, say, show, was_given, wrote
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _COUNT = options.times("--count", "Rounds over the same users, for which the target holds.")
 
 
-@main.command(epilog=SPEC_HELP)
+@main.command(epilog=NAMES_HELP, short_help="Find the least noisy settings that meet a budget.")
 @click.argument("subject", metavar="NAME_OR_SPEC", required=False)
 @options.n(required=False)
 @click.option("--bound", help="Which bound; it must be a guarantee.  [default: auto]")
@@ -147,7 +147,7 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
 _CROWD = ("reports_per_user", "dropouts", "colluding", "participation")
 
 
-@main.command(epilog=SPEC_HELP)
+@main.command(epilog=SPEC_HELP, short_help="Find how many users a target needs.")
 @click.argument("spec")
 @click.option("--epsilon", required=True, metavar="EPS", help="The central eps to be reached, > 0.")
 @options.delta()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._support.statement import Statement
 
 
-@main.command()
+@main.command(short_help="Check a programme, or the plans that ship, against its budget.")
 @click.argument("file", required=False)
 @click.option("--plans", metavar="DIR", help="Check the plans in DIR, which calibrate --plans wrote for FILE.")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of programme files, for editors, and stop.")
@@ -54,7 +54,7 @@ def check(file: str | None, plans: str | None, schema: bool, as_json: bool) -> N
     click.get_current_context().exit(0 if found.within else 1)
 
 
-@main.command()
+@main.command(short_help="State what the parameters of a deployment guarantee.")
 @click.argument("file")
 @options.as_json
 def deployment(file: str, as_json: bool) -> None:
@@ -78,7 +78,7 @@ def deployment(file: str, as_json: bool) -> None:
     click.get_current_context().exit(0 if found.met else 1)
 
 
-@main.command()
+@main.command(short_help="State what a plan collects, for people who sign.")
 @click.argument("plan")
 @click.option("-o", "--out", metavar="FILE", help="Write the page (.html or .md); without it, Markdown is printed.")
 @click.option("--rounds", metavar="K", help="How often the same users are asked: once unless stated.")

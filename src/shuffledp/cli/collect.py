@@ -67,7 +67,7 @@ def rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
         say(f"{what}: {rows_done:,} rows in {took:.1f} s, {rows_done / took:,.0f} a second", err=True)
 
 
-@main.command()
+@main.command(short_help="Turn data into private reports, as a plan says.")
 @click.argument("plan")
 @click.argument("data")
 @out_option
@@ -107,7 +107,7 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
     answer(as_json, {**said, "minimum": least, "values": told[0].to_dict()}, sent)
 
 
-@main.command()
+@main.command(short_help="Merge files of reports into one batch in random order.")
 @click.argument("plan")
 @click.argument("reports", nargs=-1, required=True)
 @out_option
@@ -134,7 +134,7 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, overwrite: bool, earl
     answer(as_json, data, f"one batch of {header.users:,} users, {header.messages:,} messages.")
 
 
-@main.command()
+@main.command(short_help="Answer the question of a plan from reports.")
 @click.argument("plan")
 @click.argument("reports", nargs=-1)
 @state_option

@@ -33,7 +33,7 @@ _FEW = 4
 _SHOWN = 60
 
 
-@main.command(epilog=SPEC_HELP)
+@main.command(epilog=SPEC_HELP, short_help="Compare bounds, mechanisms and settings.")
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
 @options.n(required=False)
 @options.delta(required=False)
@@ -203,7 +203,7 @@ def _show_study(study: Study, console: Console) -> None:
         console.print(f"{absent:,} of {len(study):,} rows have no answer; --csv and --json say why.", highlight=False)
 
 
-@main.command()
+@main.command(short_help="List the bounds, and which of them are sound.")
 @options.as_json
 def bounds(as_json: bool) -> None:
     """Every bound: whether it is sound, what it needs, where it holds, who proved it."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..planning.recommendation import Recommendation
 
 
-@main.command()
+@main.command(short_help="Rank the mechanisms for a task, and save a plan.")
 @click.argument("task")
 @options.n("Number of users who are asked.")
 @click.option("--epsilon", metavar="E", help="Central budget of all rounds together.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..shuffler.released import Released
 
 
-@main.command()
+@main.command(short_help="Open, count and answer what a shuffler released.")
 @click.argument("released", nargs=-1, required=True)
 @click.option("--publication", required=True, metavar="FILE", help="The signed publication that the clients had.")
 @click.option("--keys", required=True, metavar="DIR", help="The analyst's keys: sealing.key and signing.key.")

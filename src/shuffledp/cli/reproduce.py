@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..paper.plan import Unit
 
 
-@main.command()
+@main.command(short_help="Compute the figures of a paper again and judge its claims.")
 @click.argument("paper", default="variation-ratio-2024")
 @click.option(
     "--only",

@@ -8,7 +8,7 @@ from . import options
 from .base import main, ready
 
 
-@main.command()
+@main.command(short_help="Open a page in the browser that computes on this machine.")
 @options.listening(8000)
 @click.option(
     "--allow-host", "allowed", multiple=True, metavar="NAME", help="A further name of this server; may be repeated."

@@ -19,7 +19,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 
 
-@main.group()
+@main.group(short_help="Run the service that shuffles the reports of clients.")
 def shuffler() -> None:
     """Run a shuffler: sealed reports from clients in, anonymous batches out (extra `shuffler`).
 
@@ -32,7 +32,7 @@ def shuffler() -> None:
     """
 
 
-@shuffler.command()
+@shuffler.command(short_help="Make the keys of a shuffler or of an analyst.")
 @_folder
 @click.option(
     "--analyst", is_flag=True, help="The keys of who publishes plans and opens batches, in place of a shuffler."
@@ -53,7 +53,7 @@ def keygen(folder: Path, analyst: bool, store: str) -> None:
     say(f"{folder}: keys are ready; hand out signing.pub and sealing.pub, and nothing else")
 
 
-@shuffler.command()
+@shuffler.command(short_help="Sign a plan for clients and shuffler.")
 @click.argument("plan", type=click.Path(dir_okay=False))
 @click.option("--keys", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of who publishes.")
 @click.option("--analyst", type=click.Path(path_type=Path), metavar="FILE", help="sealing.pub; else that of --keys.")
@@ -93,7 +93,7 @@ def publish(plan: str, keys: Path, analyst: Path | None, out: str, **given: Any)
     wrote(out)
 
 
-@shuffler.command()
+@shuffler.command(short_help="Withdraw a publication and all before it.")
 @click.argument("published", metavar="FILE", type=click.Path(dir_okay=False))
 @click.option("--keys", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of who published it.")
 @click.option("--reason", default="", metavar="TEXT", help="For those who read it.")
@@ -131,7 +131,7 @@ def serve(folder: Path, port: int, host: str, no_release: bool) -> None:
     run(_service(folder, releases=not no_release), host=host, port=port, ready=told)
 
 
-@shuffler.command()
+@shuffler.command(short_help="Show keys, plans and periods.")
 @_folder
 @options.as_json
 def status(folder: Path, as_json: bool) -> None:
@@ -167,7 +167,7 @@ def status(folder: Path, as_json: bool) -> None:
     say(*(f"refused {problem}" for problem in plans.problems))
 
 
-@shuffler.command()
+@shuffler.command(short_help="Release or discard every period whose time has come.")
 @_folder
 @options.as_json
 def release(folder: Path, as_json: bool) -> None:
@@ -178,7 +178,7 @@ def release(folder: Path, as_json: bool) -> None:
     answer(as_json, {"released": made}, *(made or ["nothing is due"]))
 
 
-@shuffler.command()
+@shuffler.command(short_help="Move on to the next keys for Oblivious HTTP.")
 @_folder
 @options.as_json
 def rotate(folder: Path, as_json: bool) -> None:

@@ -30,7 +30,7 @@ _VIEW = ("fit", "quantiles", "counts", "top")
 _PLOT = "Draw the answer (.pdf, .svg or .png); of a folder of plans, a folder for one picture each."
 
 
-@main.command()
+@main.command(short_help="Try a plan on data, beside the truth.")
 @click.argument("plan")
 @click.argument("data")
 @engine_option
@@ -109,10 +109,10 @@ def _other_size(plan: Plan, users: int) -> str:
     if plan.smallest_batch <= users <= plan.users:
         return ""
     times = figures(math.sqrt(max(plan.users, users) / min(plan.users, users)), 2)
-    size = "small" if users < plan.users else "large"
+    size = "smaller" if users < plan.users else "larger"
     return (
         f"note: these are {users:,} users, and the plan is for {plan.users:,}, whose shares, means and quantiles have "
-        f"errors about {times} times as {size}."
+        f"errors about {times} times {size}."
     )
 
 

@@ -78,7 +78,7 @@ def save(entries: Iterable[LedgerEntry], path: str | Path, seen: set[str]) -> No
         raise ParameterError("names and paths in a ledger must be text, got bytes that are not UTF-8; rename them.")
     if len(text) > LEDGER.most_bytes:
         raise ParameterError(
-            f"a ledger file must have at most {LEDGER.most_bytes:,} bytes, got {len(text):,}; name large matrices by "
+            f"ledger must have at most {LEDGER.most_bytes:,} bytes, got {len(text):,}; name large matrices by "
             "a spec, or begin another ledger."
         )
     replace_seen(path, text, seen)
@@ -116,11 +116,9 @@ def _load(path: str | Path) -> LedgerFile:
     shown = repr(str(path))
     form = data.get("format") if isinstance(data, dict) else None
     if form not in (FORMAT, OLD_FORMAT):
-        found = form if isinstance(data, dict) else type(data).__name__
-        raise ParameterError(
-            f"a ledger file must have format {FORMAT!r}, got {str(found)[:60]!r} in {shown}; "
-            "read it with the version that wrote it."
-        )
+        later = isinstance(form, str) and form.startswith("shuffledp-ledger/")
+        got, then = (f"{form!r:.60}", "read it with a later version") if later else ("another file", "check the path")
+        raise ParameterError(f"ledger must have format {FORMAT!r}, got {got} in {shown}; {then}.")
     linked = form == FORMAT
     head = mapping(f"the ledger {shown}", data, needed=_HEAD if linked else _OLD_HEAD, advice=_RESTORE)
     items = head["rounds"]

@@ -140,7 +140,7 @@ class Word(Parameter):
 
     def checked(self, name: str, value: object, mechanism: Any) -> Any:
         """One of the words."""
-        if value not in self.words:
+        if not isinstance(value, str) or value not in self.words:
             listed = f"{', '.join(self.words[:-1])} or {self.words[-1]}"
             raise ParameterError(f"{name} must be {listed}, got {check.shown(value)}; {self.hint}.")
         return value

@@ -14,7 +14,7 @@ from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, epsilon_column, number_column
 from .._support.text import visible
-from .._support.units import figures
+from .._support.units import figures, with_unit
 from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from .candidates import Choice, Refusal
@@ -254,7 +254,8 @@ class Recommendation(Tabular):
         if self.floor is not None:
             above = [(choice.name, self.above_floor(choice)) for choice in self.choices]
             far = next((f"; the error of {name} is {ratio:.2f} times that" for name, ratio in above if ratio), "")
-            yield f"{self.floor.words} Floor: error {self._words(self.floor.error)}{far}."
+            least = figures(self.question.in_units(self.floor.error, self.n))
+            yield f"{self.floor.words} Floor: error {with_unit(least, self.question.shown_unit)}{far}."
         for found in self.references:
             yield (
                 f"{found.model} model at eps = {round_down(self.epsilon)}: error {self._words(found.error)} "

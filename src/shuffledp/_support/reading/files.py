@@ -41,9 +41,9 @@ class Kind:
 
 
 CERTIFICATE = Kind("certificate", 2**26, "certify again")
-LEDGER = Kind("a ledger file", 2**24, "restore it from a copy", "path")
+LEDGER = Kind("ledger", 2**24, "restore it from a copy")
 PROGRAMME = Kind("programme", 2**20, "correct it")
-DEPLOYMENT = Kind("a deployment file", 2**20, "correct it", "path")
+DEPLOYMENT = Kind("deployment", 2**20, "correct it")
 LABELS = Kind("a file of labels", 2**26, "write one label per line", "labels")
 SAMPLE = Kind("a file of numbers", 2**30, "write one number per line", "shape")
 QUERIES = Kind("file", 2**20, "correct it")
@@ -65,7 +65,7 @@ def opened(path: str | os.PathLike[str], kind: Kind) -> BinaryIO:
     >>> opened(os.devnull, LEDGER)
     Traceback (most recent call last):
         ...
-    shuffledp.errors.ParameterError: path must be a readable file, got '/dev/null' (a device, not a regular file); \
+    shuffledp.errors.ParameterError: ledger must be a readable file, got '/dev/null' (a device, not a regular file); \
 check the path.
     """
     try:

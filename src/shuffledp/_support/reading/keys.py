@@ -27,9 +27,9 @@ def mapping(
     known = sorted({*needed, *optional})
     if not isinstance(value, dict):
         got = "a list" if isinstance(value, list) else "nothing" if value is None else shown(value, 40)
-        raise ParameterError(
-            f"{where} must be a mapping with keys of {', '.join(known)}, got {got}; {advice or 'write key: value'}."
-        )
+        raise _no_mapping(where, known, got, advice or "write key: value")
+    if "format" not in known and isinstance(stated := value.get("format"), str):  # a ledger, a certificate
+        raise _no_mapping(where, known, f"a file of format {shown(stated, 40)}", "check the path")
     found: dict[str, Any] = {}
     for key, entry in value.items():
         if not isinstance(key, str):
@@ -49,3 +49,7 @@ def mapping(
             f"{advice or 'add it'}."
         )
     return found
+
+
+def _no_mapping(where: str, known: list[str], got: str, then: str) -> ParameterError:
+    return ParameterError(f"{where} must be a mapping with keys of {', '.join(known)}, got {got}; {then}.")

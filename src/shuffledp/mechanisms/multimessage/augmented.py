@@ -123,13 +123,6 @@ class Augmented(ItemShares, ExactCounts):
         """The law of the number of dummies of an item: its mean, variance and numbers."""
         return laws.made(self.dummies, keep=self.keep, mean=self.mean, tail=self.tail or _TAIL)
 
-    # -- communication ------------------------------------------------------------------------------------
-
-    @property
-    def bits_per_user(self) -> float:
-        """Bits that a user sends: one value.  (The shuffler passes on n b values and d m dummies.)"""
-        return float((self.d - 1).bit_length())
-
     # -- accounting ---------------------------------------------------------------------------------------
 
     def _together(self, classes: Sequence[tuple[Mechanism, int]], missing: int) -> None:

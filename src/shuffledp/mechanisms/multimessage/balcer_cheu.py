@@ -22,7 +22,6 @@ class BinarySum(MultiMessage):
 
     _takes = "bits"
     serves = ("bits",)
-    _message_bits = 1
     _items = 2
     _constraint = Box(0.0, 1.0)
     #: Probability that a blanket message is 1.

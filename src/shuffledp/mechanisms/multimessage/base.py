@@ -102,17 +102,7 @@ class MultiMessage(ItemShares, RawMessages):
             raise ParameterError("messages per user depend on n where total_messages is given; divide it by n, add 1.")
         return 1.0 + self._mean
 
-    @property
-    def bits_per_user(self) -> float:
-        """Bits that a user sends on average."""
-        return self.messages_per_user * self._message_bits
-
     # -- accounting ---------------------------------------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def _message_bits(self) -> int:
-        """Bits of one message."""
 
     @abstractmethod
     def _pairs(self) -> list[ShuffledPair]:

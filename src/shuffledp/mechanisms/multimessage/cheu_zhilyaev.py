@@ -106,10 +106,6 @@ class CheuZhilyaev(MultiMessage):
         return (self._pairs() if self.d > 2 else both_directions(column)), rows
 
     @property
-    def _message_bits(self) -> int:
-        return self.d
-
-    @property
     def _rates(self) -> Rates:
         return Rates(1.0 - self.flip, self.flip, self.flip)
 

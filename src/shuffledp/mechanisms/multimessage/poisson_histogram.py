@@ -102,11 +102,6 @@ class PoissonHistogram(ItemShares, ExactCounts):
         """Messages that a user sends on average, with as many indices as allowed."""
         return self.indices + self._fabricated
 
-    @property
-    def bits_per_user(self) -> float:
-        """Bits that a user sends on average, with as many indices as allowed."""
-        return self.messages_per_user * (self.d - 1).bit_length()
-
     # -- accounting ---------------------------------------------------------------------------------------
 
     def variation_ratio(self) -> VariationRatio:

@@ -73,11 +73,6 @@ class PoissonSum(ExactCounts):
         """Messages that a user sends on average, with a number in the middle of the range."""
         return 0.5 * self.units + self.poisson
 
-    @property
-    def bits_per_user(self) -> float:
-        """Bits that a user sends on average: a message holds nothing, and takes one."""
-        return self.messages_per_user
-
     # -- accounting ---------------------------------------------------------------------------------------
 
     def _blanket(self) -> Family:

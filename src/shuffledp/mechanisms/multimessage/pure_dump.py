@@ -31,10 +31,6 @@ class Dump(MultiMessage):
         return Category(self.d, scratch=self._scratch())
 
     @property
-    def _message_bits(self) -> int:
-        return (self.d - 1).bit_length()
-
-    @property
     def _rates(self) -> Rates:
         """Of a value that is sent as it is."""
         return Rates(1.0, 0.0, 1.0 / self.d)

@@ -33,6 +33,8 @@ _INPUTS, _CELLS, _REACH = 5, 16, 2.0
 _MOST_INPUTS, _MOST_CELLS = 257, 1024
 #: Every cell must have at least this probability on every input, so that eps0 is finite and ratios do not overflow.
 _LEAST = 1e-250
+#: Largest bound of an input.
+_FAR = 1e12
 #: sigma over high - low.
 _SMALLEST, _LARGEST = 1 / 30, 1e6
 #: Weights whose mean misses an input by more than this part of the range do not count as unbiased.
@@ -42,7 +44,7 @@ _MISSED = 1e-9
 def _width(mechanism: Any) -> float:
     """high - low if they are valid; otherwise their own check raises."""
     low, high = getattr(mechanism, "low", 0.0), getattr(mechanism, "high", 1.0)
-    fine = all(isinstance(x, Real) and math.isfinite(x) for x in (low, high)) and low < high
+    fine = all(isinstance(x, Real) for x in (low, high)) and -_FAR <= low < high <= _FAR
     return float(high) - float(low) if fine else 1.0
 
 
@@ -53,7 +55,7 @@ class _Edges(Parameter):
         """A whole number, or a tuple of strictly increasing numbers."""
         if value is None or (isinstance(value, Real) and not isinstance(value, bool)):
             return super().checked(name, value, mechanism)
-        if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
+        if not check.is_list(value):
             raise ParameterError(
                 f"{name} must be a number of cells or a list of edges, got {value!r:.60}; give one of the two."
             )
@@ -124,8 +126,8 @@ class Gaussian(MatrixRandomizer):
         role="noise",
         hint="sigma is the standard deviation of the noise, at least (high - low)/30",
     )
-    low: float = real(low=-1e12, high=1e12, default=0.0, hint="low is the smallest input")
-    high: float = real(low=lambda m: m.low, high=1e12, low_open=True, default=1.0, hint="high is the largest input")
+    low: float = real(low=-_FAR, high=_FAR, default=0.0, hint="low is the smallest input")
+    high: float = real(low=lambda m: m.low, high=_FAR, low_open=True, default=1.0, hint="high is the largest input")
     inputs: int = whole(low=2, high=_MOST_INPUTS, default=_INPUTS, hint="inputs counts the points of the grid")  # type: ignore[assignment]
     edges: int | Sequence[float] = field(
         default=_CELLS,
