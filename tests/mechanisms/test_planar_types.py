@@ -13,7 +13,16 @@ import shuffledp as sdp
 from reference.repetition import slow
 from shuffledp.mechanisms.metric.planar_datasets import _dataset, _masses
 from shuffledp.mechanisms.metric.planar_laplace import planar_variation
-from shuffledp.mechanisms.metric.planar_laws import Detail, among, cells, least_mass, logs_of_v, range_of_v, victim
+from shuffledp.mechanisms.metric.planar_laws import (
+    Detail,
+    among,
+    cells,
+    least_mass,
+    levels,
+    logs_of_v,
+    range_of_v,
+    victim,
+)
 from shuffledp.mechanisms.metric.planar_types import NearPlaces, _members, _scale, distances, mesh
 from shuffledp.numerics.family import PairSet
 from shuffledp.numerics.pair import both_directions
@@ -97,7 +106,8 @@ def test_ranges_and_masses_of_cells(tries: int) -> None:
         place = a_place(Random(seed), 2.0 * half, wide)
         of = cells(half, wide, detail)
         low, high = range_of_v(of, np.array(place))
-        edge_m = np.arccosh(np.maximum((of.least[0] + half) / half, 1.0))
+        ends, first = levels(half, wide, detail.step)
+        edge_m = ends[first]
         i, j = int(rng.integers(of.turn.size)), int(rng.integers(edge_m.size - 1))
         m = rng.uniform(edge_m[j], edge_m[j + 1], (400, 1))
         a = (i + rng.random((1, 400))) * math.pi / of.turn.size
@@ -139,9 +149,8 @@ def test_every_pair_and_place_is_covered(settings: int) -> None:
             for member in (near, after):  # the smaller distance belongs to this step too
                 assert member is None or member.shift >= (near.apart - near.low) ** 2 / 8.0
         for near in rng.sample(listed, min(len(listed), 4)):
-            types = mesh(scale, near, wide)
-            points, reach = np.array([place for place, _, _ in types]), np.array([share for _, share, _ in types])
-            reach = np.sqrt(-8.0 * np.log(reach)) * (1.0 + 1e-9)
+            points, share = mesh(scale, near, wide)
+            reach = np.sqrt(-8.0 * np.log(share)) * (1.0 + 1e-9)
             for _ in range(100):
                 t = rng.uniform(near.low, near.apart)
                 x, y = a_place(rng, t, wide)

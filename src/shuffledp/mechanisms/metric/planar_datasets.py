@@ -21,17 +21,14 @@ import numpy as np
 
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair
+from .planar_laws import levels, nodes
 
-#: Cells are so wide up to this far beyond the others' place, then grow by a ratio up to where nothing counts.
-_STEP, _NEAR, _GROWTH, _REACH = 0.125, 3.0, 1.08, 40.0
-#: Angles of a full turn, the widest cell of m, halvings toward a cone, and nodes of a cell in each direction.
-_ANGLES, _WIDE, _HALVINGS, _NODES = 220, 0.4, 10, 4
-#: Widths of the groups of cells, in asinh((P0 - P1)/(R deviation)) and log P1/R.
-_GAP, _LEVEL = 0.05, 0.2
+#: Width of a cell, angles of a full turn, halvings toward the cone, and nodes of a cell in each direction.
+_STEP, _ANGLES, _HALVINGS, _NODES = 0.125, 120, 5, 4
+#: Width of the groups of cells, in asinh((P0 - P1)/(R deviation)) and log P1/R.
+_GROUP = 0.08
 #: Replaced reports, and the error of a total up to which a dataset is used.
 _MARGIN, _ERROR = 1e-6, 2e-7
-#: Users for every unit of the largest ratio of densities, from which on these datasets are looked at.
-_FEWEST = 4.0
 #: The largest D for which the cells are fine enough.
 _WIDEST = 12.0
 
@@ -44,17 +41,12 @@ class Places(PairSet):
 
     def among(self, n: float) -> Sequence[ShuffledPair]:
         """The members among n users."""
-        return [pair for pair in self._members if np.size(pair.t) == 2 or n >= _FEWEST * _largest(pair)]
+        largest = (np.max(np.maximum(pair.P0, pair.P1) / np.asarray(pair.t)) for pair in self._members)
+        return [pair for pair, x in zip(self._members, largest, strict=True) if np.size(pair.t) == 2 or n >= x]
 
     def thinned(self, chance: float) -> Places:
         """t is multiplied by the chance, exactly."""
         return self if chance == 1.0 else Places([pair.thinned(chance) for pair in self._members])
-
-
-@lru_cache(maxsize=256)
-def _largest(pair: ShuffledPair) -> float:
-    """The largest P0/t or P1/t."""
-    return float(np.max(np.maximum(pair.P0, pair.P1) / np.asarray(pair.t)))
 
 
 @lru_cache(maxsize=64)
@@ -79,7 +71,7 @@ def _dataset(half: float, place: tuple[float, float]) -> ShuffledPair | None:
         return None
     gap, level = (p0 - p1) / t, np.log(p1 / t)
     deviation = math.sqrt(float((t * gap * gap).sum()))
-    keys = 10_000.0 * np.floor(np.arcsinh(gap / deviation) / _GAP) + np.floor(level / _LEVEL)
+    keys = 10_000.0 * np.floor(np.arcsinh(gap / deviation) / _GROUP) + np.floor(level / _GROUP)
     _, group = np.unique(keys, return_inverse=True)
     laws = []
     for mass in (p0, p1, t):
@@ -93,34 +85,18 @@ def _masses(half: float, place: tuple[float, float]) -> tuple[FloatArray, FloatA
     x, y = place
     sums = 0.5 * (math.hypot(x + half, y) + math.hypot(x - half, y))
     away = math.acosh(max(sums / half, 1.0))
-    cone = away, math.atan2(y / max(half * math.sinh(away), 1e-300), x / sums)
-    lengths = [half + _STEP * i for i in range(math.ceil((sums + _NEAR) / _STEP))]
-    while lengths[-1] < sums + _REACH:
-        lengths.append(half + (lengths[-1] - half) * _GROWTH)
-    ends = [math.acosh(a / half) for a in lengths]
-    more = np.linspace(0.0, ends[1], math.ceil(ends[1] / _WIDE) + 1)[1:-1].tolist()  # next to x0 and x1
-    m, m_weight = _nodes([0.0, *more, *ends[1:]], cone[:1])
-    a, a_weight = _nodes(np.linspace(cone[1], cone[1] + 2.0 * math.pi, _ANGLES + 1).tolist(), ())
+    angle = math.atan2(y / max(half * math.sinh(away), 1e-300), x / sums)
+    m, m_weight = nodes(_finer(levels(half, 2.0 * sums, _STEP)[0], away), _NODES)
+    a, a_weight = nodes(_finer(np.linspace(angle - math.pi, angle + math.pi, _ANGLES + 1), angle), _NODES)
     m, a = m[:, None, :, None], a[None, :, None, :]
     far, along = half * np.cosh(m), half * np.cos(a)
     weight = m_weight[:, None, :, None] * a_weight[None, :, None, :] * (far**2 - along**2) / (2.0 * math.pi)
     from_place = np.hypot(np.cosh(m) * along - x, half * np.sinh(m) * np.sin(a) - y)
-    found = (
-        (weight * np.exp(-distance)).sum(axis=(2, 3)).ravel() for distance in (far + along, far - along, from_place)
-    )
-    p0, p1, t = found
+    p0, p1, t = ((weight * np.exp(-d)).sum(axis=(2, 3)).ravel() for d in (far + along, far - along, from_place))
     return p0, p1, t
 
 
-def _nodes(edges: list[float], cone: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights of Gauss and Legendre in every cell; cells shrink by halves toward a cone, or both ends."""
-    low, high = edges[0], edges[-1]
-    finer = list(cone)
-    for at in cone or (low, high):
-        near = max(x for x in [low, *edges] if x <= at), min(x for x in [*edges, high] if x >= at)
-        near = near if cone else (edges[1], edges[-2])
-        finer += [at + (end - at) * 0.5**k for end in near for k in range(1, _HALVINGS + 1) if abs(end - at) < 1.0]
-    every = np.unique([*edges, *finer])
-    points, weights = np.polynomial.legendre.leggauss(_NODES)
-    wide = np.diff(every)[:, None]
-    return every[:-1, None] + 0.5 * wide * (points + 1.0), 0.5 * wide * weights
+def _finer(ends: FloatArray, cone: float) -> FloatArray:
+    """Cells that shrink by halves toward the cone."""
+    steps = float(np.diff(ends)[np.searchsorted(ends[1:-1], cone)]) * 0.5 ** np.arange(_HALVINGS)
+    return np.unique(np.clip([*ends, cone, *(cone - steps), *(cone + steps)], ends[0], ends[-1]))

@@ -29,7 +29,7 @@ from ...numerics.pair import FloatArray, IntArray
 from ...numerics.rows import chunks
 
 #: Nodes of a quadrature over one cell in m or a.
-_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+_NODES = 12
 #: The exponent h cosh m changes by at most this much in a quadrature, and m by this much.
 _FALL, _WIDE = 3.0, 0.25
 #: Beyond this many units all reports of an angle are one cell; what lies further out is e^-60 of that cell.
@@ -69,13 +69,10 @@ class Cells(NamedTuple):
     x: FloatArray  # mean of the coordinates
     y: FloatArray
     middle: tuple[FloatArray, FloatArray, FloatArray]  # a point of the cell, and its |y - x1|
-    by_a: tuple[FloatArray, FloatArray, FloatArray]  # their derivatives by a
+    by_a: tuple[FloatArray, FloatArray, FloatArray]  # their derivatives by a, times half a side
     by_m: tuple[FloatArray, FloatArray, FloatArray]
-    bend: FloatArray  # how far the point may be from the one that these derivatives give
-    least: FloatArray  # of |y - x1|
-    longest: FloatArray  # of the derivative of y by m or a
-    sine: FloatArray  # the largest |sin a|
-    sides: tuple[FloatArray, FloatArray]  # of the cell: in a and in m
+    bend: FloatArray  # how far a point may be from the one that these derivatives give
+    reach: FloatArray  # how far a point may be from that in the middle
 
 
 @lru_cache(maxsize=64)
@@ -85,9 +82,9 @@ def cells(half: float, wide: float, detail: Detail) -> Cells:
     a = np.linspace(0.0, math.pi, detail.turns * detail.angles + 1)
     turn = np.repeat(np.arange(detail.turns), detail.angles)
     g = -2.0 * half * np.cos(ends)
-    m, first = _levels(half, wide, detail.step)
+    m, first = levels(half, wide, detail.step)
 
-    node, weight = _nodes(a)
+    node, weight = nodes(a, _NODES)
     cos, sin = np.cos(node), np.sin(node)
     low, high = g[turn][:, None], g[turn + 1][:, None]
     above = np.expm1(-2.0 * half * cos - low) / np.expm1(high - low)
@@ -95,7 +92,7 @@ def cells(half: float, wide: float, detail: Detail) -> Cells:
     by_a = [(weight * cos**k).sum(axis=2)[:, :, None] for k in range(5)]
     by_sin = [(weight * sin * cos**k).sum(axis=2)[:, :, None] for k in range(3)]
 
-    node, weight = _nodes(m)
+    node, weight = nodes(m, _NODES)
     cosh, sinh = np.cosh(node), np.sinh(node)
     weight = weight * np.exp(half - half * cosh)
     by_m = [np.add.reduceat((weight * cosh**k).sum(axis=1), first) for k in range(5)]
@@ -110,8 +107,8 @@ def cells(half: float, wide: float, detail: Detail) -> Cells:
     across = (by_sinh[2] * by_sin[0] - by_sinh[0] * by_sin[2]) / element
     edge = np.append(m[first], m[-1])
     at_a, at_m = 0.5 * (a[:-1] + a[1:])[:, None], 0.5 * (edge[:-1] + edge[1:])
-    sine = np.where(np.abs(at_a - 0.5 * math.pi) <= math.pi / a.size, 1.0, np.sin([a[:-1], a[1:]]).max(axis=0)[:, None])
-    sides = np.diff(a)[:, None], np.diff(edge)
+    wide_a, wide_m = 0.5 * half * np.diff(a)[:, None], 0.5 * half * np.diff(edge)
+    longest = np.append(np.cosh(edge[1:-1]), _STEEP)
     (c, s), (ch, sh) = (np.cos(at_a), np.sin(at_a)), (np.cosh(at_m), np.sinh(at_m))
     return Cells(
         half,
@@ -123,32 +120,31 @@ def cells(half: float, wide: float, detail: Detail) -> Cells:
         half * area(1, 1) / element,
         half * across,
         (half * ch * c, half * sh * s, half * (ch - c)),
-        (-half * ch * s, half * sh * c, half * s),
-        (half * sh * c, half * ch * s, half * sh),
-        0.125 * half * np.cosh(edge[1:]) * (sides[0] + sides[1]) ** 2,
-        half * (np.cosh(edge[:-1]) - np.cos(a[:-1])[:, None]),
-        np.append(half * np.sqrt(np.sinh(edge[1:-1]) ** 2 + sine**2), np.full(sine.shape, _STEEP), axis=1),
-        sine,
-        sides,
+        (-wide_a * ch * s, wide_a * sh * c, wide_a * s),
+        (wide_m * sh * c, wide_m * ch * s, wide_m * sh),
+        0.5 / half * np.cosh(edge[1:]) * (wide_a + wide_m) ** 2,
+        longest * np.hypot(wide_a, wide_m),
     )
 
 
-def _levels(half: float, wide: float, step: float) -> tuple[FloatArray, IntArray]:
+def levels(half: float, wide: float, step: float) -> tuple[FloatArray, IntArray]:
     """Ends of intervals of m, and which of them begin a cell: narrow where the places are, then wider."""
-    ends, first = [0.0], [0]
+    ends, first = [0.0], list[int]()
     while half * math.cosh(ends[-1]) < half + _LAST:
         beyond = max(half * (math.cosh(ends[-1]) - 1.0) - 0.6 * wide, 0.0)
+        if beyond < _FAR:
+            first.append(len(ends) - 1)
         length = min(step * math.exp(0.2 * beyond) * (1.0 + 0.2 * beyond), _FALL)
         rise = half * math.sinh(ends[-1])
         ends.append(ends[-1] + min(_WIDE, 2.0 * length / (rise + math.sqrt(rise * rise + 2.0 * half * length))))
-        if beyond < _FAR:
-            first.append(len(ends) - 1)
-    return np.array(ends), np.array(first[:-1] if first[-1] == len(ends) - 1 else first)
+    return np.array(ends), np.array(first)
 
 
-def _nodes(ends: FloatArray) -> tuple[FloatArray, FloatArray]:
+def nodes(ends: FloatArray, number: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of the rule of Gauss and Legendre in every interval."""
+    points, weights = np.polynomial.legendre.leggauss(number)
     wide = np.diff(ends)[:, None]
-    return ends[:-1, None] + 0.5 * wide * (_POINTS + 1.0), 0.5 * wide * _WEIGHTS
+    return ends[:-1, None] + 0.5 * wide * (points + 1.0), 0.5 * wide * weights
 
 
 def victim(of: Cells) -> Slot:
@@ -169,22 +165,18 @@ def logs_of_v(of: Cells, places: FloatArray) -> FloatArray:
 def range_of_v(of: Cells, places: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Below and above log v = |y-r| - |y-x1|, by place and cell.
 
-    Its gradient is the difference of the unit vectors from r and x1, of length q <= 2 |r - x1|/(|y-r| + |y-x1|).  Along
-    a the derivative is at most q times that of y; along m at most q/2 of that, and q h |sin a| more.  Or it is that in
-    the middle, and a distance to r is convex, with curvature at most 1/distance.
+    Its gradient is the difference of the unit vectors from r and x1, of length q <= 2 |r - x1|/(|y-r| + |y-x1|): within
+    ``reach`` of the middle log v changes by at most q reach.  Or by what its derivatives in the middle say, and by what
+    is left, as distances are convex, with curvature at most 1/distance.
     """
     at_x, at_y = (places[..., k, None, None] for k in (0, 1))
     x, y, away = of.middle[0] - at_x, of.middle[1] - at_y, np.hypot(at_x - of.half, at_y)
-    distance, (wide_a, wide_m) = np.maximum(np.sqrt(x * x + y * y), _TINY), of.sides
-    reach = 0.5 * of.longest * np.hypot(wide_a, wide_m)
-    nearest = np.maximum(distance - reach, _TINY)
-    q = 2.0 * np.minimum(away / (nearest + of.least), 1.0)
-    off = 0.5 * q * (wide_a * of.longest + wide_m * (0.5 * q * of.longest + of.half * of.sine))
+    distance = np.maximum(np.sqrt(x * x + y * y), _TINY)
+    nearest, least = (np.maximum(d - of.reach, _TINY) for d in (distance, of.middle[2]))
+    q = 2.0 * np.minimum(away / (nearest + least), 1.0)
     by_a, by_m = ((x * d[0] + y * d[1]) / distance - d[2] for d in (of.by_a, of.by_m))
-    # the segment from the middle to a point may leave the cell, but is at most ``reach`` long
-    clear = np.minimum(nearest, np.maximum(of.middle[2] - reach, _TINY))
-    bend = q * of.bend + 0.5 * reach**2 / clear
-    off = np.minimum(off, 0.5 * (wide_a * np.abs(by_a) + wide_m * np.abs(by_m)) + bend)
+    bend = q * of.bend + 0.5 * of.reach**2 / np.minimum(nearest, least)
+    off = np.minimum(q * of.reach, np.abs(by_a) + np.abs(by_m) + bend)
     at = distance - of.middle[2]
     return np.maximum(at - off, -away) - _ROUNDING, np.minimum(at + off, away) + _ROUNDING
 
@@ -193,7 +185,7 @@ def among(of: Cells, places: FloatArray, level: float) -> Slot:
     """The laws of a slot among others who hold each place: P0, P1 and a part of R, on few values of (P0/R, P1/R)."""
     far = np.hypot(places[:, 0] - of.half, places[:, 1]) + 2.0 * _ROUNDING
     depth = _depths(float(far.max()), level)
-    parts = chunks(np.full(len(places), 4.0 * of.least.size), _AT_ONCE)
+    parts = chunks(np.full(len(places), 2.0 * of.mass.size), _AT_ONCE)
     t = np.concatenate([_masses(of, places[part], far[part, None, None, None], depth) for part in parts])
     p1, live = t * np.exp(far[:, None, None] - depth), t.any(axis=0)
     return (p1 * np.exp(of.g)[:, None])[:, live], p1[:, live], t[:, live]

@@ -9,17 +9,18 @@ below the axis.  R_x is the law of a user at x.
 - *Distances.*  If low <= t <= high = low + D, then P0 - E P_t is at most a mean of P0 - E' P_low and P0 - E' P_high,
   E' = E e^(-D^2/8): pairs at ``low`` and ``high`` among r in F(low), with eps shifted by D^2/8.
 
-Points lie on rings: the first is a polygon around F(low), each next one is nearer to the middle, with fewer points.
-How wide cells and steps of the distance are decides only how sharp the bound is.  A type counts by its mean of
-e^(cX) - 1 - cX, at the c that about n users and a delta of 1e-6 call for: by it alone types exceed each other.
+Points lie on rings: the first is a polygon around F(low), each next one is nearer to the middle, with fewer points;
+triangles fill the strips between them.  How wide triangles and steps of the distance are decides only how sharp the
+bound is.  A type counts by its mean of e^(cX) - 1 - cX, at the c that about n users and a delta of 1e-6 call for: by it
+alone types exceed each other.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -27,30 +28,26 @@ import numpy as np
 from ...errors import BoundNotApplicableError
 from ...numerics.family import Rows
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, Side
-from ...numerics.rows import pad
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair, TypeTable
 from .planar_laws import Cells, Detail, among, cells, logs_of_v, victim
 
-#: By how much the logarithm of a mean may exceed that of the worst pair and type: the first that makes few types.
-_ROOMS, _MOST_TYPES = (0.015, 0.02, 0.03, 0.045, 0.065, 0.09, 0.13, 0.2, 0.3, 0.4), 1_000
+#: By how much the logarithm of a mean may exceed that of the worst pair and type: doubled until there are few types.
+_ROOM, _MOST_TYPES = 0.018, 1_200
 #: The largest domain: beyond, an answer takes too long.
 _WIDEST = 6.0
 #: By about what share eps jumps where the mesh changes.
 _STEPS = 5e-3
-#: Steps of the distance at most.
-_MOST_STEPS = 48
-#: What the next distance takes of the room; depth and length of a cell in units of the largest one, and by how much the
-#: depth may change from point to point.
-_STEP, _DEEP, _LONG, _SLOPE = 0.5, 0.65, 0.65, 0.4
-#: The accuracy of eps for which the sums are dithered: much finer than the cells.
-_DITHERED = 4e-4
-#: Angles at which the rim is looked at, and by how much tangents that meet differ at least; how often a cell that is
-#: too wide is made less deep.
-_LOOKS, _LEAST_TURN, _TRIES = 33, 1e-3, 8
-#: Cells for a first look, and for types by the room that they have left.
-_ROUGH, _FINE = Detail(12, 1, 0.3, 0.3), Detail(20, 2, 0.1, 0.15)
-_DETAILS = ((-math.inf, _FINE), (0.05, Detail(16, 2, 0.15, 0.2)), (0.3, _ROUGH), (math.inf, _ROUGH))
+#: Steps of the distance at most, and what the next distance takes of the room.
+_MOST_STEPS, _STEP = 48, 0.5
+#: Sides of a triangle in units of the longest one that its room allows, and by how much that changes along a ring.
+_SIDE, _SLOPE = 0.6, 0.2
+#: A ring is at least this large in units of the one around it; or it is the middle, if all of it would be smaller.
+_SHRINK = 0.3
+#: Angles at which the rim is looked at.
+_LOOKS = 33
+#: Cells for a first look, and for types.
+_ROUGH, _FINE = Detail(12, 1, 0.3, 0.3), Detail(16, 2, 0.15, 0.2)
 #: eps and the abscissa c for a delta of about 1e-6, in deviations of the sum.
 _EPS, _ABSCISSA = 3.7, 4.2
 
@@ -117,7 +114,7 @@ class NearPlaces(SwapSet):
     def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
         """One row per distance."""
         sets = [_members(*f._of, f._about(x), f._chance) for f, x in zip(families, n.tolist(), strict=True)]
-        return SwapSet.rows(sets, n, max(tol, _DITHERED), side)
+        return SwapSet.rows(sets, n, tol, side)
 
     def _about(self, n: float) -> float:
         """Users who take part, to half a decade."""
@@ -135,11 +132,11 @@ class NearPlaces(SwapSet):
 @lru_cache(maxsize=16)
 def _members(apart: float, wide: float, slack: float, users: float, chance: float) -> SwapSet:
     worst, common, found = _scale(apart, wide, users), math.exp(-0.5 * wide) * (1.0 - slack), []
-    for room in _ROOMS:
-        scale = worst._replace(most=worst.most + room)
+    room, types = _ROOM, math.inf
+    while types > _MOST_TYPES:
+        scale, room = worst._replace(most=worst.most + room), 2.0 * room
         listed = distances(scale, apart, wide)
-        if len(listed) * len(mesh(scale, listed[len(listed) // 2], wide)) <= _MOST_TYPES:
-            break
+        types = len(listed) * len(mesh(scale, listed[len(listed) // 2], wide)[0])
     for near in listed:
         alone, more = victim(cells(0.5 * near.apart, wide, _FINE)), partial(_table, scale, near, wide, 1.0 - slack)
         found.append(SwapPair((ShuffledPair(*alone),), common, more=more, slack=near.shift + slack))
@@ -160,13 +157,8 @@ def _scale(apart: float, wide: float, users: float) -> Scale:
 
 
 def _at(t: float, low: float, wide: float) -> tuple[Cells, FloatArray]:
-    """Cells for a first look at a pair t apart, and places on the rim of F(low) that may be the worst.
-
-    They are beyond x0, opposite to x1, and opposite to the middle of x0 and x1.
-    """
-    top = math.sqrt(max(wide * wide - low * low, 0.0))
-    ends = np.array([[low - wide, 0.0], [0.0, top], [0.5 * low, 0.5 * (top + wide)]])
-    return cells(0.5 * t, wide, _ROUGH), ends - [0.5 * t, 0.0]
+    """Cells for a first look at a pair t apart, and some places on the rim of F(low), on the side of x0."""
+    return cells(0.5 * t, wide, _ROUGH), _rim(low, wide, np.linspace(0.4 * math.pi, math.pi, 6))[1] - [0.5 * t, 0.0]
 
 
 def distances(scale: Scale, apart: float, wide: float) -> list[Near]:
@@ -187,113 +179,84 @@ def distances(scale: Scale, apart: float, wide: float) -> list[Near]:
 
 
 def _table(scale: Scale, near: Near, wide: float, factor: float) -> TypeTable:
-    """The laws among users at all points of the mesh, in cells as fine as their room calls for."""
-    slots = list[tuple[FloatArray, ...]]()
-    places, share, room = map(np.array, zip(*mesh(scale, near, wide), strict=True))
-    left = room + np.log(share)
-    for (least, detail), (most, _) in pairwise(_DETAILS):
-        if (some := (least < left) & (left <= most)).any():
-            p0, p1, t = among(cells(0.5 * near.apart, wide, detail), places[some], detail.level)
-            slots += zip(p0, p1, factor * share[some, None] * t, strict=True)
-    return TypeTable(*(pad(column) for column in zip(*slots, strict=True)))
+    """The laws among users at all points of the mesh."""
+    places, share = mesh(scale, near, wide)
+    p0, p1, t = among(cells(0.5 * near.apart, wide, _FINE), places, _FINE.level)
+    return TypeTable(p0, p1, factor * share[:, None] * t)
 
 
-#: A point, seen from the middle of the pair; with what probability users there are present; its room.
-Type = tuple[tuple[float, float], float, float]
+def mesh(scale: Scale, near: Near, wide: float) -> tuple[FloatArray, FloatArray]:
+    """Corners of triangles that cover F(low) above the axis, and the smallest e^(-D^2/8) of the triangles of each.
 
-
-def mesh(scale: Scale, near: Near, wide: float) -> list[Type]:
-    """Points whose cells cover F(low) above the axis, each with the smallest e^(-D^2/8) of the cells that it is of."""
+    Corners are seen from the middle of the pair.
+    """
     taken = scale.c * near.shift * math.exp(-scale.most)  # a shift of eps adds c times as much to the mean
     scale = scale._replace(most=scale.most + math.log(max(1.0 - taken, 0.5)))
-    rough, found = cells(0.5 * near.apart, wide, _ROUGH), list[Type]()
-    shift = np.array([0.5 * near.apart, 0.0])
-    middle = np.array([0.5 * near.low, 0.0]) - shift
-    ring = rim(near.low, wide, lambda places: _allowed(scale.room(rough, places - shift))) - shift
-    room, share = scale.room(rough, ring), np.ones(len(ring))
+    rough, pair = cells(0.5 * near.apart, wide, _ROUGH), np.array([0.5 * near.apart, 0.0])
+
+    def sides(places: FloatArray) -> FloatArray:
+        """How long sides of triangles should be, for the room at some places."""
+        longest = np.sqrt(8.0 * np.maximum(scale.room(rough, places), 0.25 * _ROOM))
+        apart = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
+        return np.asarray(_SIDE * (longest + _SLOPE * apart).min(axis=1))
+
+    looks = np.linspace(0.0, math.pi, _LOOKS)
+    rim = _rim(near.low, wide, looks)[1] - pair
+    ring = _polygon(near.low, wide, _even(looks, rim, sides(rim))) - pair
+    middle, points, corners = np.array([0.5 * near.low, 0.0]) - pair, ring, list[tuple[int, int, int]]()
     while len(ring) > 1:
-        inner, kept = _inside(ring, _allowed(room), middle)
-        beyond = np.ones(len(kept))
-        for k, (i, j) in enumerate(pairwise(kept)):
-            chance = math.exp(-(_cell(ring, inner, i, j) ** 2) / 8.0) * (1.0 - 1e-14)
-            share[i : j + 1] = np.minimum(share[i : j + 1], chance)
-            beyond[k : k + 2] = np.minimum(beyond[k : k + 2], chance)
-        found += zip(map(tuple, ring.tolist()), share.tolist(), room.tolist(), strict=True)
-        ring, share = inner[kept], beyond
-        if np.ptp(ring, axis=0).max() == 0.0:
-            ring, share = ring[:1], share.min(keepdims=True)
-        room = scale.room(rough, ring)
-    return [*found, ((float(ring[0, 0]), float(ring[0, 1])), float(share[0]), float(room[0]))]
+        side, ray, first = sides(ring), ring - middle, len(points) - len(ring)
+        left = 1.0 - side / np.hypot(ray[:, 0], ray[:, 1])
+        inner = middle + np.maximum(left, _SHRINK)[:, None] * ray
+        ring = middle[None] if left.max() < _SHRINK else np.stack([_even(x, inner, side) for x in inner.T], axis=1)
+        corners += _strip(points[first:], ring, first)
+        points = np.vstack([points, ring])
+    edges = points[corners] - points[np.roll(corners, 1, axis=1)]
+    longest = np.hypot(edges[..., 0], edges[..., 1]).max(axis=1) * (1.0 + 1e-14)
+    share = np.ones(len(points))
+    np.minimum.at(share, np.array(corners), (np.exp(-(longest**2) / 8.0) * (1.0 - 1e-14))[:, None])
+    return points, share
 
 
-def rim(low: float, wide: float, allowed: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Corners, from right to left, of a polygon that holds F(low) above the axis; edges are a part of ``allowed``.
+def _even(values: FloatArray, points: FloatArray, side: FloatArray) -> FloatArray:
+    """Values along a polyline, given at its points: at both ends, and at places between about ``side`` apart."""
+    units = np.hypot(*np.diff(points, axis=0).T) / np.minimum(side[:-1], side[1:])
+    total = np.append(0.0, np.cumsum(units))
+    return np.interp(np.linspace(0.0, total[-1], max(math.ceil(total[-1]), 3) + 1), total, values)
+
+
+def _strip(outer: FloatArray, inner: FloatArray, first: int) -> list[tuple[int, int, int]]:
+    """Triangles between two rings, with the shorter diagonals; the points of the first one are numbered from ``first``.
+
+    Each has an edge with the one before in common: together they leave no gap between the rings (Lemma 19).
+    """
+    found, i, j = [], 0, 0
+    while (i, j) != (last := (len(outer) - 1, len(inner) - 1)):
+        ahead = math.dist(outer[i + 1], inner[j]) if i < last[0] else math.inf
+        behind = math.dist(outer[i], inner[j + 1]) if j < last[1] else math.inf
+        a, b = (i + 1, j) if ahead <= behind else (i, j + 1)
+        found.append((first + i, first + len(outer) + j, first + (a if a > i else len(outer) + b)))
+        i, j = a, b
+    return found
+
+
+def _rim(low: float, wide: float, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Normals of F(low) at some angles from 0 to pi, and where its tangents touch it.
 
     F(low) is the set of all points within dmax/2 of a lens, that of the middles of disks that hold x0 and x1.  Where
     its normal has the angle u, it is bounded by a circle of radius dmax around x0 or x1, or of dmax/2 around the tip of
-    the lens.  Corners are where two tangents meet.
+    the lens.
     """
     tip = np.array([0.5 * low, 0.5 * math.sqrt(max(wide * wide - low * low, 0.0))])
-    turn = math.atan2(tip[1], tip[0])
+    turn, normal = math.atan2(tip[1], tip[0]), np.array([np.cos(u), np.sin(u)])
+    at_tip = (turn < u) & (u < math.pi - turn)
+    center = np.where(at_tip, tip[:, None], [np.where(u <= turn, 0.0, low), 0.0 * u])
+    return normal.T, (center + np.where(at_tip, 0.5 * wide, wide) * normal).T
 
-    def touched(u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Normals, the points that their tangents touch, and the radius there."""
-        at_tip, normal = (turn < u) & (u < math.pi - turn), np.array([np.cos(u), np.sin(u)])
-        radius = np.where(at_tip, 0.5 * wide, wide)
-        center = np.where(at_tip, tip[:, None], [np.where(u <= turn, 0.0, low), 0.0 * u])
-        return normal.T, (center + radius * normal).T, radius
 
-    looks, angles = np.linspace(0.0, math.pi, _LOOKS), [0.0]
-    _, points, radius = touched(looks)
-    longest = np.minimum(_LONG * allowed(points) / radius, math.pi / 6.0)
-    while angles[-1] < math.pi:
-        step = float(np.interp(angles[-1], looks, longest))
-        after = angles[-1] + min(step, float(np.interp(angles[-1] + step, looks, longest)))  # as both ends allow
-        angles.append(after if after < math.pi - _LEAST_TURN else math.pi)
-    normals, points, _ = touched(np.array(angles))
+def _polygon(low: float, wide: float, u: FloatArray) -> FloatArray:
+    """Corners, from right to left, of a polygon that holds F(low) above the axis: where tangents meet; and its ends."""
+    normals, points = _rim(low, wide, u)
     at = (normals * points).sum(axis=1, keepdims=True)
     corners = np.linalg.solve(*(np.stack([lines[:-1], lines[1:]], axis=1) for lines in (normals, at)))
     return np.vstack([points[:1], corners[..., 0], points[-1:]])
-
-
-def _allowed(room: FloatArray) -> FloatArray:
-    """The largest diameter of a cell for its room."""
-    return np.sqrt(8.0 * np.maximum(room, 0.25 * _ROOMS[0]))
-
-
-def _inside(ring: FloatArray, allowed: FloatArray, middle: FloatArray) -> tuple[FloatArray, list[int]]:
-    """Every point of a ring moved toward the middle, and which of the moved ones make the next ring."""
-    ray, depth = ring - middle, _DEEP * allowed
-    away = np.hypot(ray[:, 0], ray[:, 1])
-    for i, j in [*pairwise(range(len(ring))), *pairwise(reversed(range(len(ring))))]:
-        depth[j] = min(depth[j], depth[i] + _SLOPE * math.dist(ring[i], ring[j]))
-    least, split = 0.2 * depth, set[int]()
-    for _ in range(_TRIES):
-        left = 1.0 - depth / np.maximum(away, 1e-300)
-        left = np.zeros(len(ring)) if left.max() < 0.4 else np.maximum(left, 0.3)
-        inner = middle + left[:, None] * ray
-        kept = _kept(ring, inner, allowed, split)
-        wide = [(i, j) for i, j in pairwise(kept) if _cell(ring, inner, i, j) > allowed[i : j + 1].min()]
-        if not wide:
-            break
-        for i, j in wide:
-            split.update(range(i, j + 1))
-            depth[i : j + 1] = np.maximum(0.7 * depth[i : j + 1], least[i : j + 1])  # rings come nearer in any case
-    return inner, kept
-
-
-def _kept(ring: FloatArray, inner: FloatArray, allowed: FloatArray, split: set[int]) -> list[int]:
-    """The ends of cells that are as long as allowed, and all of ``split``."""
-    kept = [0]
-    for i in range(1, len(ring) - 1):
-        start = kept[-1]
-        longest = max(math.dist(points[start], points[i + 1]) for points in (ring, inner))
-        if i in split or longest > _LONG * allowed[start : i + 2].min():
-            kept.append(i)
-    return [*kept, len(ring) - 1]
-
-
-def _cell(ring: FloatArray, inner: FloatArray, i: int, j: int) -> float:
-    """The diameter of a cell, rounded up: from the i-th to the j-th point of a ring, and on to the next one."""
-    points = [*ring[i : j + 1].tolist(), *inner[[i, j]].tolist()]
-    return max(math.dist(a, b) for a, b in combinations(points, 2)) * (1.0 + 1e-14)
