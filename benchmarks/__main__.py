@@ -78,8 +78,8 @@ by a second thread with that in mind. What is in bold for other reasons:
 - **Matrices.** All pairs of rows are bounded among all types on one line, which is what Theorem 2 of the swap bound
   covers; discarding types one by one was faster, and not proved. A profile of a matrix is such a screen at every
   point.
-- **Planar noise.** Its swap bound is new. It takes 0.3 to 1 s up to 1e6 users and up to 3 s up to 1e8; beyond, it
-  claims nothing.
+- **Planar noise.** Its swap bound is new. It takes 0.3 to 1 s up to 1e6 users and up to 3 s up to 1e8; among many more
+  it is not used.
 - **1,000 different rounds.** Each is sampled at about 90 values of eps by two or three analyses, 11 ms a round.
 - **Odd questions.** 1,000 points of the profile of Laplace noise at eps0 = 12 differ by factors of e, so that no
   chord replaces any of them; matrices of a hundred thousand entries are screened as above.

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._support.numbers import round_up
 from ..bounds import BOUNDS, Bound, choose
-from ..bounds.base import Numerical, capped
+from ..bounds.base import Numerical, capped, covering
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
@@ -155,7 +155,7 @@ class Resolved(WithOutputs):
     @cached_property
     def family(self) -> Family:
         """The shuffled pairs of the bound, among the users who take part; refused where it claims nothing for them."""
-        return self.bound.covering(self._among_any, self.mechanism, self.n)
+        return covering(self.bound, self._among_any, self.mechanism, self.n)
 
     @cached_property
     def _among_any(self) -> Family:

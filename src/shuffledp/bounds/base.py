@@ -69,15 +69,6 @@ class Bound(ABC):
             f"bound {self.name!r} is a closed form without shuffled pairs, which this question needs; use bound='auto'."
         )
 
-    def covering(self, family: Family, mechanism: Mechanism, n: int) -> Family:
-        """The family, refused where it claims nothing for n users; "auto" then has the local guarantee."""
-        if self.name == "auto" or family.covers(n):
-            return family
-        most = bisect_left(range(1, n), True, key=lambda users: not family.covers(users))
-        raise BoundNotApplicableError(
-            f"bound {self.name!r} holds for up to {most:,} users of {mechanism.spec}, got {n:,}; use bound='auto'."
-        )
-
     def refuse(self, found: str) -> BoundNotApplicableError:
         """The error for parameters outside the range of this bound."""
         return BoundNotApplicableError(f"bound {self.name!r} holds for {self.validity}, got {found}; use bound='auto'.")
@@ -96,6 +87,16 @@ def capped(log_delta: FloatArray, eps: FloatArray, cap: float) -> FloatArray:
     return np.where(eps >= cap, -np.inf, np.minimum(log_delta, 0.0))
 
 
+def covering(bound: Bound, family: Family, mechanism: Mechanism, n: int) -> Family:
+    """The family of a bound, refused where it claims nothing for n users; "auto" then has the local guarantee."""
+    if bound.name == "auto" or family.covers(n):
+        return family
+    most = bisect_left(range(1, n), True, key=lambda users: not family.covers(users))
+    raise BoundNotApplicableError(
+        f"bound {bound.name!r} holds for up to {most:,} users of {mechanism.spec}, got {n:,}; use bound='auto'."
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Numerical(Bound):
     """The formula of numerics/pair.py, evaluated on a family of shuffled pairs."""
@@ -107,10 +108,10 @@ class Numerical(Bound):
         return self.pairs(mechanism) if mechanism.local_epsilon > 0.0 else PairSet([])
 
     def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
-        return self.covering(self.family(mechanism), mechanism, n).epsilon(n=n, delta=delta, tol=tol, side=self.side)
+        return covering(self, self.family(mechanism), mechanism, n).epsilon(n=n, delta=delta, tol=tol, side=self.side)
 
     def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
-        return self.covering(self.family(mechanism), mechanism, n).log_delta(eps, n=n, tol=tol, side=self.side)
+        return covering(self, self.family(mechanism), mechanism, n).log_delta(eps, n=n, tol=tol, side=self.side)
 
 
 def log_over(numerator: float, delta: float) -> float:
