@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from reference.fractions_oracle import exp_enclosure
 from reference.randomizers import floats, grr
-from reference.repetition import examples
+from reference.repetition import examples, slow
 from reference.swap import Datasets
 from shuffledp.numerics import tuning
 from shuffledp.numerics.curve import PairCurve
@@ -158,6 +158,37 @@ def test_nodes_beyond_the_last_are_charged(last: int) -> None:
             modulus = np.abs(1.0 + (t[k] * np.expm1(np.outer(c + 1j * y, x[k]))).sum(axis=1))
             size = waiting.log_sum(np.full(y.size, k), np.log(modulus)) - types.peak[k]
             assert 2.0 * (np.exp(size - 0.5 * (s * y) ** 2) / (c * c + y * y)).sum() <= found[k]
+
+
+def screened(seed: int) -> float:
+    """By how much the bound of a type that is not evaluated exceeds the sum over all nodes: a random law and line."""
+    rng = np.random.default_rng(seed)
+    kind, symbols, m = seed % 4, int(rng.integers(2, 200)), int(10.0 ** rng.uniform(1.0, 3.5))
+    t = rng.dirichlet(np.full(symbols, rng.choice([0.2, 1.0, 10.0]))) * rng.choice([1.0, 0.7])
+    x = [
+        rng.normal(size=symbols),
+        rng.integers(-3, 4, symbols),
+        rng.standard_t(2, symbols),
+        rng.uniform(-1, 1, symbols),
+    ]
+    x = x[kind] - (t @ x[kind]) * rng.uniform(0.9, 1.3)  # the mean of X is near 0
+    deviation = np.array([math.sqrt(m * max(t @ (x * x), 1e-12))])
+    c = rng.uniform(0.5, 5.0) / deviation
+    line = Line.at(c, deviation, np.array([10.0 ** rng.uniform(-1.8, -0.5)]))
+    waiting = waiting_of(float(rng.uniform(0.2, 1.0)), [m], [1.0], 60.0)
+    types = Swapped(x[None], tilt(x[None], t[None], c), waiting, line)
+    y = float(line.h[0]) * np.arange(1 + int(8.0 / float(line.s[0] * line.h[0])))
+    modulus = np.abs(1.0 + (t * np.expm1(np.outer(float(c[0]) + 1j * y, x))).sum(axis=1))
+    terms = np.exp(waiting.log_sum(np.zeros(y.size, dtype=np.int64), np.log(modulus)) - types.peak)
+    terms *= np.exp(-0.5 * (line.s * y) ** 2) / (c * c + y * y)
+    exact = math.log(2.0 * terms.sum() - terms[0]) + float(types.peak[0] + np.log(line.h[0] / (2.0 * np.pi)))
+    return float(log_screen(types)[0]) - exact - 0.5 * float(line.s[0] * c[0]) ** 2
+
+
+@pytest.mark.parametrize("seeds", [200, slow(10_000)])
+def test_a_type_that_is_not_evaluated_is_bounded_from_above(seeds: int) -> None:
+    found = [screened(seed) for seed in range(seeds)]
+    assert min(found) >= -1e-12 and np.quantile(found, 0.1) < 0.05
 
 
 @examples(60)

@@ -85,6 +85,9 @@ SWAP_STEP = 1.1
 SWAP_NARROW = 0.55
 #: A node, block of nodes or waiting time below e^-this of a swap sum, or of delta, is not evaluated.
 SWAP_CUT = 24.0
+#: Windows around the mean of X, each a third of the one before, by which the nodes of a type that is not evaluated are
+#: bounded.
+SWAP_WINDOWS = 4
 #: The most nodes of one swap sum.
 SWAP_NODES = 4096
 #: Blocks of waiting times k grow by this ratio with k, and shrink by it as k comes near n.

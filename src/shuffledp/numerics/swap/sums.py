@@ -219,14 +219,19 @@ def _beyond_cliff(types: Swapped, cliff: FloatArray, off: FloatArray, square: Fl
     """What the nodes beyond pi/range add, at most; ``off`` is X less its mean, and ``square`` the square of that.
 
     Given that X is within w of its mean, of chance q and with variance V, |E e^(iyX)| <= exp(-(2/pi^2) V y^2) for
-    |y| <= pi/(2 w), so that |M(c+iy)/M(c)| <= 1 - q (1 - exp(-(2/pi^2) V y^2)) there.  w is a sixth of the range.
+    |y| <= pi/(2 w), so that |M(c+iy)/M(c)| <= 1 - q (1 - exp(-(2/pi^2) V y^2)) there.  Each w bounds the nodes up to
+    three times as far out as the one before, by the value at the nearest of them.
     """
-    weight = np.where(square <= ((types.at.width / 6.0) ** 2)[:, None], types.at.weight, 0.0)
-    q = weight.sum(axis=1) * (1.0 - 1e-9)
-    spread = np.einsum("ij,ij->i", weight, square) * (1.0 - 1e-6) - np.einsum("ij,ij->i", weight, off) ** 2 / q
-    fall = np.log1p(q * np.expm1(-(2.0 / np.pi**2) * np.maximum(spread / q, 0.0) * cliff**2))
-    fall = np.where(fall < 0.0, fall, 0.0) * types.waiting.fewest
-    return np.asarray(np.exp(fall) * dithered_nodes(types.line, cliff) + dithered_nodes(types.line, 3.0 * cliff))
+    total, start = np.zeros(cliff.size), cliff
+    for _ in range(tuning.SWAP_WINDOWS):
+        end = 3.0 * start
+        weight = np.where(square <= ((0.5 * np.pi / end) ** 2)[:, None], types.at.weight, 0.0)
+        q = weight.sum(axis=1) * (1.0 - 1e-9)
+        spread = np.einsum("ij,ij->i", weight, square) * (1.0 - 1e-6) - np.einsum("ij,ij->i", weight, off) ** 2 / q
+        fall = np.log1p(q * np.expm1(-(2.0 / np.pi**2) * np.maximum(spread / q, 0.0) * start**2))
+        fall = np.where(fall < 0.0, fall, 0.0) * types.waiting.fewest
+        total, start = total + np.exp(fall) * dithered_nodes(types.line, start), end
+    return np.asarray(total + dithered_nodes(types.line, start))
 
 
 def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
