@@ -72,7 +72,7 @@ by a second thread with that in mind. What is in bold for other reasons:
   times, each time more finely, and the swap bound tries several lines. `auto` asks every analysis, and the lower
   bound is a question of its own. Laplace noise adds its hundred laws. Such answers take 20 to 300 ms.
 - **A domain far larger than the crowd** (GRR with a million options among 1,000 users): nearly every option is sent
-  once at most, eps is 0 to rounding, and the search for it ends late.
+  once at most, delta(0) is just below delta, and it takes fine evaluations to be sure that eps is 0.
 - **Calibrating.** Every setting that is tried is asked of every analysis, so that the answer is the best of all.
   The wheel of three items has exact fractions in its laws, planar noise a mesh.
 - **Matrices.** All pairs of rows are bounded among all types on one line, which is what Theorem 2 of the swap bound
