@@ -312,6 +312,8 @@ def test_a_signed_law_that_cannot_be_run_is_refused(field: Field, shuffler: Shuf
     key = keys.signing(field.folder / "analyst/signing.key")
     refuses(sender(field, shuffler), signed.sign("shuffledp publication 1", payload, key), said)
     assert not shuffler.outer
+    mended = Field.make(field.folder, plan_of("grr:eps0=1"), serial=2)  # nothing was answered, so it need not wait
+    assert sender(field, shuffler).report(mended.envelope, "home")
 
 
 def test_without_a_place_to_remember_nothing_is_sent(field: Field, shuffler: Shuffler, monkeypatch: Any) -> None:

@@ -87,8 +87,8 @@ export class Client {
     const key = keyOf(plan, plan.period);
     let kept = await this.#update(key);
     if (kept === undefined) {
-      await this.#claim(plan, key);
       const made = JSON.stringify({ sent: false, body: toBase64(await makeReport(plan, rows)) });
+      await this.#claim(plan, key);
       kept = await this.#update(key, (old) => old ?? made); // another tab may have been first
     }
     return this.#deliver(plan, plan.period, kept);
@@ -112,7 +112,7 @@ export class Client {
     return results;
   }
 
-  /** Before a report is drawn: until its period is over, no other plan and no other period of the name is answered. */
+  /** Before a report is kept: until its period is over, no other plan and no other period of the name is answered. */
   #claim({ name, time, starts, length, period }, key) {
     return this.#update(`answered ${name}`, (old) => {
       const last = JSON.parse(old ?? "{}");

@@ -104,7 +104,7 @@ class Kept:
     # -- publications -----------------------------------------------------------------------------------------------
 
     def claim(self, name: str, digest: str, period: int, *, now: float, until: float) -> None:
-        """Before a report is drawn: until its period is over, no other plan or period of the name is answered."""
+        """Before a report is kept: until its period is over, no other plan or period of the name is answered."""
         mine = {"digest": digest, "period": period, "until": until}
         with self.known(name) as known:
             last = mapping("what was answered", known.get("answered", mine), needed=mine)

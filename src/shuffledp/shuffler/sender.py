@@ -149,8 +149,9 @@ class Sender:
         period = found.period_at(self._clock())
         record = self._kept.find(found.digest, period)
         if record is None:
+            drawn = self._drawn(found, period, [value] if rows is None else rows)  # one that is refused claims nothing
             self._kept.claim(found.name, found.digest, period, now=self._clock(), until=found.window(period)[1])
-            record = self._kept.create(self._drawn(found, period, [value] if rows is None else rows))
+            record = self._kept.create(drawn)
         return self._send(record)
 
     def resend(self) -> int:

@@ -67,7 +67,7 @@ def datasets(apart: float, wide: float) -> tuple[ShuffledPair, ...]:
 def _dataset(half: float, place: tuple[float, float]) -> ShuffledPair | None:
     """The others at ``place``; the victim at (-half, 0) or (half, 0)."""
     p0, p1, t = _masses(half, place)
-    if any(abs(math.fsum(mass.tolist()) - 1.0) > _ERROR for mass in (p0, p1, t)):
+    if not all(abs(math.fsum(mass.tolist()) - 1.0) <= _ERROR for mass in (p0, p1, t)):
         return None
     gap, level = (p0 - p1) / t, np.log(p1 / t)
     deviation = math.sqrt(float((t * gap * gap).sum()))
