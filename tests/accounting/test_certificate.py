@@ -340,7 +340,7 @@ def test_too_many_laws_is_said() -> None:
         "mix-dump:d=10,flip=0.1,messages=1",
         sdp.FiniteRandomizer(np.random.default_rng(0).dirichlet(np.full(17, 50.0), size=17)),
     ],
-    ids=str,
+    ids=["cheu-zhilyaev", "mix-dump", "matrix"],
 )
 def test_where_the_law_is_not_covered_the_best_of_the_weaker_bounds_is_proved(m: Any) -> None:
     found = sdp.amplify(m, n=1000, delta=1e-6, certify=True)
@@ -349,8 +349,21 @@ def test_where_the_law_is_not_covered_the_best_of_the_weaker_bounds_is_proved(m:
     best = min(provable, key=lambda one: one.epsilon)
     assert found.certified and found.certificate is not None and found.bound == best.bound == found.certificate.bound
     assert best.epsilon * (1 - 2e-4) <= found.epsilon <= best.epsilon * (1 + 1e-3)
-    assert "looser, because no certificate covers the whole law of this mechanism" in str(found)
+    assert "looser, because no certificate covers the tightest bound of this mechanism" in str(found)
     assert sdp.verify(found.certificate).epsilon == found.certificate.epsilon
+
+
+@pytest.mark.heavy_cases("laplace*")
+@pytest.mark.parametrize("spec", ["wheel:eps0=1,d=5,s=3,w=0.25", "laplace:eps0=3"])
+def test_a_proof_by_the_blanket_says_so_where_no_certificate_covers_the_swap_bound(spec: str) -> None:
+    found, best = (sdp.amplify(spec, n=10_000, delta=1e-6, certify=proof) for proof in (True, False))
+    assert (found.bound, best.bound) == ("blanket", "swap") and found.epsilon > 1.3 * best.epsilon
+    assert "looser, because no certificate covers the tightest bound" in str(found)
+
+
+def test_a_proof_by_the_swap_bound_is_not_called_looser() -> None:
+    found = sdp.amplify("grr:eps0=1,d=2", n=10_000, delta=1e-6, certify=True)
+    assert found.bound == "swap" and not found.note
 
 
 @pytest.mark.parametrize("spec", ["poisson-histogram:d=16,poisson_per_index=0.1", "balcer-coin:messages=0.5"])

@@ -151,7 +151,7 @@ class Certificate(Renamed):
 _SAME = Fraction(1, 10**9)
 #: Bounds that do not use the whole law, and the one that does so in their place.
 _WEAKER = {"swap-general": "swap", "variation-ratio": "blanket", "general": "blanket"}
-_NOT_COVERED = "looser, because no certificate covers the whole law of this mechanism"
+_NOT_COVERED = "looser, because no certificate covers the tightest bound of this mechanism"
 
 
 def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
@@ -194,7 +194,7 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
         TRUST,
         format_of(laws[bound]),
     )
-    count, note = len(laws[bound]), "" if laws.keys() - _WEAKER or not _knows_more(question) else _NOT_COVERED
+    count, note = len(laws[bound]), _NOT_COVERED if _leaves_out(question, laws) else ""
     return question.guarantee(
         delta=delta, tol=tol, proved=Answer(epsilon, count, count, note, bound), certificate=certificate
     )
@@ -216,9 +216,10 @@ def _covered(subject: Mechanism, bound: str) -> bool:
         return False
 
 
-def _knows_more(question: Resolved) -> bool:
-    """Whether "auto" was asked for, and uses more than eps0 or (p, beta, q)."""
-    return isinstance(question.family, Smallest) and bool(question.family.families.keys() - _WEAKER)
+def _leaves_out(question: Resolved, laws: Mapping[str, object]) -> bool:
+    """Whether "auto" asks a tighter bound than all whose laws a certificate states: swap, or one by the whole law."""
+    asked = set(question.family.families) if isinstance(question.family, Smallest) else set()
+    return "swap" in asked - laws.keys() or bool(asked - _WEAKER.keys() and not laws.keys() - _WEAKER.keys())
 
 
 def _analyses(question: Resolved) -> dict[str, Family]:

@@ -117,7 +117,7 @@ class Laplace(LocalBudget):
 
     def _blanket(self) -> list[ShuffledPair]:
         """The pair (0, N) over omega, with the points inside each piece of a segment moved to its ends."""
-        ends = np.arange(0, self._steps + 1, max(1, self._steps // (2 * self.PIECES)))
+        ends = np.append(np.arange(0, self._steps, max(1, self._steps // (2 * self.PIECES))), self._steps)
         weight = Powers(self._rate, self._power).weights(ends)
         low, high = weight * self._power(ends), weight * self._power(self._steps - ends)
         return [ShuffledPair(low, high, np.minimum(low, high))]
