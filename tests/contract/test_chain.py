@@ -57,9 +57,10 @@ def check_epsilon(matrix: Matrix, n: int, truth: Truth) -> None:
         if 0 < lower < math.inf:
             assert truth.divergence(exp_enclosure(lower)[0]) >= Fraction(delta), (lower, *where)
         eps = [answers[name].epsilon for name in UPPER]
-        # where eps is 0 up to rounding (delta meets delta(0)) the slack of the laws decides
-        assert eps[0] <= eps[1] * ROOM + 1e-11, (eps, *where)
-        assert eps[1] <= eps[2] * ROOM + 1e-11, (eps, *where)
+        # where eps is 0 up to rounding (delta meets delta(0)) the slack of the laws decides, or a search ends next to 0
+        room = 1e-6 if true_eps == 0.0 else 1e-11
+        assert eps[0] <= eps[1] * ROOM + room, (eps, *where)
+        assert eps[1] <= eps[2] * ROOM + room, (eps, *where)
 
 
 def check_many(seed: int, pairs: int) -> None:

@@ -51,6 +51,7 @@ def test_golden_answers(entry: dict[str, Any]) -> None:
         SMALL,
         sdp.Binomial(flips=1, stretch=1.0, shape=1.0, noise=0.1),
         sdp.Binomial(flips=255, stretch=1.01, shape=0.1, noise=0.004),
+        sdp.Binomial(flips=255, stretch=1.01, shape=1000.0, noise=0.004),  # whose rising factorials overflow
     ],
     ids=lambda m: m.spec,
 )

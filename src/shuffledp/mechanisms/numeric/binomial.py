@@ -111,7 +111,9 @@ class Binomial(GridMean, MatrixRandomizer):  # type: ignore[misc]  # the varianc
         up, down = (0.5 + sign * self._points[:, None] / self.stretch for sign in (0.5, -0.5))
         own = ways * up**heads * down ** (self.flips - heads)
         steps = np.arange(self.flips)
-        one, both = (np.cumprod(np.append(1.0, (k * self.shape + steps) / (steps + 1.0))) for k in (1.0, 2.0))
+        # a power of 2 per factor, which cancels in the ratio: 255 factors near 2000 would overflow
+        unit = math.ldexp(1.0, math.frexp(1.0 + 2.0 * self.shape / self.flips)[1])
+        one, both = (np.cumprod(np.append(1.0, (k * self.shape + steps) / (unit * (steps + 1.0)))) for k in (1.0, 2.0))
         rows: FloatArray = (1.0 - self.noise) * own + self.noise * (one * one[::-1] / both[-1])
         rows /= rows.sum(axis=1, keepdims=True)  # rounding
         rows.setflags(write=False)
