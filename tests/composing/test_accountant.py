@@ -394,16 +394,16 @@ def test_remaining_composes_a_few_times_only(monkeypatch: pytest.MonkeyPatch) ->
     assert not acc.would_exceed(epsilon=5.0, delta=1e-6, mechanism="grr:eps0=2,d=16", n=10**6, count=left)
 
 
-@pytest.mark.slow_cases("optimized-unary:eps0=20,d=64-1000000000-11.169352370787177")
+@pytest.mark.slow_cases("optimized-unary:eps0=20,d=64-1000000000-11.17")
 @pytest.mark.parametrize(
-    ("spec", "n", "before"),
-    [slow("unary:eps0=20,d=64", 10**9, 83.1272750017748), ("optimized-unary:eps0=20,d=64", 10**9, 11.169352370787177)],
+    ("spec", "n", "most"),
+    [slow("unary:eps0=20,d=64", 10**9, 78.5), ("optimized-unary:eps0=20,d=64", 10**9, 11.17)],
 )
-def test_a_profile_with_kinks_is_followed(spec: str, n: int, before: float) -> None:
+def test_a_profile_with_kinks_is_followed(spec: str, n: int, most: float) -> None:
     """Few clones: the profile is nearly a polygon, whose corners a coarse sample cuts off."""
     acc = sdp.Accountant().compose(spec, n=n, count=10)
     found = acc.guarantee(delta=1e-6)
-    assert found.lower is not None and found.lower <= found.epsilon < before * (1.0 - 1e-5)
+    assert found.lower is not None and found.lower <= found.epsilon < most
 
 
 @pytest.mark.slow
