@@ -101,7 +101,9 @@ def test_side(side: object) -> None:
     refused("^(side must |unknown side )", sdp.profile, "general:eps0=1", n=10, epsilon=0.1, side=side)
 
 
-@pytest.mark.parametrize("bound", ["blankt", "", "Blanket", None, 3, ["blanket"], b"blanket"], ids=short)
+@pytest.mark.parametrize(
+    "bound", ["blankt", "", "Blanket", None, 3, ["blanket"], b"blanket", np.array(["auto"] * 2)], ids=short
+)
 def test_bound(bound: object) -> None:
     refused("bound", sdp.amplify, "general:eps0=1", **GOOD, bound=bound)
     refused("bound", sdp.profile, "general:eps0=1", n=10, epsilon=0.1, bound=bound)

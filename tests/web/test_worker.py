@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -44,9 +45,11 @@ def test_it_answers_refuses_and_goes_on(worker: Worker) -> None:
 
 def test_it_stops_in_the_middle_and_another_takes_its_place(worker: Worker) -> None:
     first = worker.start()
-    threading.Timer(0.5, worker.stop).start()
+    worker.ask(*QUICK)
+    first.send_signal(signal.SIGSTOP)  # in the middle of an answer, however fast the machine is
+    threading.Timer(0.2, worker.stop).start()
     with pytest.raises(EndedError):
-        worker.ask(*LONG)
+        worker.ask(*QUICK)
     assert first.poll() is not None  # it is gone, not waited for
     assert json.loads(worker.ask(*QUICK))["shown"]["epsilon"] == "0.004419"
     assert worker.start() is not first

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
+from ..bounds import called
 from ..errors import ParameterError
 from ..numerics.pair import Side
 from . import arrays
@@ -159,7 +160,7 @@ def profile(
     if sizes.ndim:
         sizes, eps = arrays.broadcast({"n": sizes, "epsilon": eps})
     who = (dropouts, colluding, participation, reports_per_user)
-    name = "constant-dataset-lower" if (bound, side) == ("auto", "lower") else bound
+    name = "constant-dataset-lower" if side == "lower" and called(bound) == "auto" else bound
     made = questions(subject, name, sizes.reshape(-1).tolist(), who)
     question = next(iter(made.values()))
     if side != question.bound.side:

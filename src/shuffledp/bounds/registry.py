@@ -105,7 +105,7 @@ def called(name: str) -> str:
     ('general', 'auto')
     """
     own = unalias(name)
-    return own if isinstance(own, str) and own in BOUNDS else check.one_of("bound", own, names())
+    return own if isinstance(own, str) and (own == "auto" or own in BOUNDS) else check.one_of("bound", own, names())
 
 
 def bound_of(name: str) -> Bound:
@@ -116,7 +116,7 @@ def bound_of(name: str) -> Bound:
     >>> bound_of("auto").side, bound_of("constant-dataset-lower").side
     ('upper', 'lower')
     """
-    return AUTO if name == "auto" else BOUNDS[called(name)]
+    return AUTO if (own := called(name)) == "auto" else BOUNDS[own]
 
 
 def is_ours(name: str) -> bool:
@@ -136,8 +136,8 @@ def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
     >>> choose("auto", VariationRatio(p=3.0, beta=0.4, q=3.0))[0].name
     'variation-ratio'
     """
-    if name != "auto":
-        return BOUNDS[called(name)], None
+    if (own := called(name)) != "auto":
+        return BOUNDS[own], None
     found: dict[str, Family] = {}
     for candidate in _COMPARED:
         if candidate == "swap-general" and "swap" in found:
