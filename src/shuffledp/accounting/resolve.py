@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._support.numbers import round_up
-from ..bounds import BOUNDS, Bound, called, choose
+from ..bounds import BOUNDS, Bound, choose
 from ..bounds.base import Numerical, capped, covering
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
@@ -61,7 +61,7 @@ class Subject:
 
     def bound(self, name: str) -> Bound:
         """The bound of that name; "auto" is the smallest of those that use all that is known (bounds/registry.py)."""
-        return self._best if called(name) == "auto" else choose(name, self.mechanism)[0]
+        return self._best if isinstance(name, str) and name == "auto" else choose(name, self.mechanism)[0]
 
     @cached_property
     def _best(self) -> Bound:
