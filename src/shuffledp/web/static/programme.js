@@ -139,7 +139,7 @@ function answered(found, now) {
     write(k, round.predicted.map((one) => [one.item, one.text]), shares(found.rounds.map((r) => [r.count, r.epsilon]))[k]);
     const local = round.local_epsilon === "inf" ? "nothing remains" : `eps0 = ${round.shown.local_epsilon} remains`;
     const about = $(`q${k}-about`);
-    about.replaceChildren(`${round.mechanism.split(":")[0]}, one round ε ≤ ${round.shown.epsilon}; if the shuffler fails, ${local}.`, el("small", { class: "spec", text: settings(round.mechanism) }), round.assumed ? el("small", { text: `Error for ${round.assumed}.` }) : "");
+    about.replaceChildren(`${round.mechanism.split(":")[0]}, one round ε ≤ ${round.shown.epsilon}; if the shuffler fails, ${local}.`, settings(round.mechanism), round.assumed ? el("small", { text: `Error for ${round.assumed}.` }) : "");
   });
   $("programme-yaml").textContent = found.yaml;
   $("programme-command").textContent = `${found.command}\nshuffledp check plans`;

@@ -34,7 +34,7 @@ function row(choice, mine, share, use, plan) {
     el("td", {}, name, " ",
       choice.on_front ? el("span", { class: "tag best", title: "no other one has both a smaller error and fewer bits", text: "best trade-off" }) : "",
       mine ? el("span", { class: "tag", text: "yours" }) : "",
-      el("small", { class: "spec", text: settings(choice.spec) })),
+      settings(choice.spec)),
     el("td", { class: "num", title: floor, text: choice.shown.error }),
     el("td", { class: "bar" }, meter(share)),
     el("td", { class: "num", text: figures(choice.bits) }),
@@ -50,7 +50,8 @@ function button(choice, use) {
   return made;
 }
 
-// The parameters of a calibrated setting, long decimals in four figures.
+// The parameters of a calibrated setting, long decimals in four figures; a line may end behind a long name.
 export function settings(spec) {
-  return spec.slice(spec.indexOf(":") + 1).replaceAll(",", ", ").replace(/=(\d+\.\d{4,})/g, (_, x) => `=${Number(Number(x).toPrecision(4))}`);
+  const text = spec.slice(spec.indexOf(":") + 1).replaceAll(",", ", ").replace(/=(\d+\.\d{4,})/g, (_, x) => `=${Number(Number(x).toPrecision(4))}`);
+  return el("small", { class: "spec" }, ...text.split(/(?<=\w{12}=)/).flatMap((part, k) => (k ? [el("wbr"), part] : [part])));
 }
