@@ -234,3 +234,46 @@ def test_npy_files(tmp_path: Path) -> None:
     for name in ("pickled.npy", "junk.npy", "empty.npy", "text.npy", "binary.csv", "none.csv", ""):
         with pytest.raises(sdp.ParameterError, match=r"\.$"):
             sdp.mechanism(f"finite:{tmp_path / name}")
+
+
+def tilted(columns: int) -> tuple[sdp.FiniteRandomizer, list[list[Fraction]]]:
+    """Two rows whose sums miss 1 by what many roundings may add up to, and the law that is drawn: over their sums."""
+    most = columns // 10
+    first, second = np.r_[np.full(most, 3.0), np.ones(columns - most)], np.ones(columns)
+    off = 0.97 * 2.0**-52 * columns
+    rows = [first / first.sum() * (1.0 - off), second / second.sum() * (1.0 + off)]
+    return sdp.FiniteRandomizer(rows), [drawn(row.tolist()) for row in rows]
+
+
+def drawn(row: list[float]) -> list[Fraction]:
+    exact = list(map(Fraction, row))
+    total = sum(exact)
+    return [x / total for x in exact]
+
+
+@pytest.mark.parametrize("columns", [20, 1000])
+def test_rows_that_sum_to_about_one_are_accounted_for_as_they_are_drawn(columns: int) -> None:
+    m, law = tilted(columns)
+    ratio = max(Fraction(a) / b for x, y in permutations(law, 2) for a, b in zip(x, y, strict=True))
+    assert exp_enclosure(m.local_epsilon)[0] >= ratio
+    eps = m.local_epsilon * np.array([0.01, 0.3, 0.9])
+    for at, upper, lower in zip(
+        eps.tolist(), sdp.profile(m, n=1, epsilon=eps), sdp.profile(m, n=1, epsilon=eps, side="lower"), strict=True
+    ):
+        least, most = (max(divergence(x, y, E) for x, y in permutations(law, 2)) for E in exp_enclosure(at)[::-1])
+        assert Fraction(float(upper)) >= least and Fraction(float(lower)) <= most
+
+
+def divergence(x: list[Fraction], y: list[Fraction], E: Fraction) -> Fraction:
+    return sum((max(a - E * b, Fraction(0)) for a, b in zip(x, y, strict=True)), Fraction(0))
+
+
+def test_rows_that_differ_by_their_last_digits_are_not_alike() -> None:
+    """What is said at eps = eps0 is exactly 0, so eps0 must cover every rounding."""
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        row = rng.dirichlet(np.ones(4))
+        rows = row * (1.0 + 2.0**-52 * rng.integers(-3, 4, size=(2, 4)))
+        law = list(map(drawn, rows.tolist()))
+        ratio = max(a / b for x, y in permutations(law, 2) for a, b in zip(x, y, strict=True))
+        assert exp_enclosure(sdp.FiniteRandomizer(rows).local_epsilon)[0] >= ratio

@@ -42,7 +42,7 @@ class MatrixRandomizer(Randomizer):
     Upper bounds take the maximum over all ordered input pairs; pairs are discarded only by a sound bound.
 
     The sampler works on whole numbers.  A row of floats is a law only up to rounding; the sampler divides it by its
-    exact sum, so every probability is the accounted one to within a relative 2^-52 per column (and an absolute
+    exact sum, so every probability is the accounted one to within a relative 2^-50, which is charged (and an absolute
     2^-128).  Frequencies are estimated by least squares, where an output that is sent more often (if all
     inputs are equally frequent) has a smaller weight (McKenna, Maity, Mazumdar, Miklau, PVLDB 2020): unbiased
     whatever the weights, and the inverse where the matrix is square.

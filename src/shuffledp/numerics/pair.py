@@ -190,8 +190,8 @@ def distinct(rows: NDArray[Any]) -> tuple[IntArray, IntArray]:
 
 
 def log_up(ratio: float) -> float:
-    """log of a ratio of probabilities, rounded up; 0 for ratios up to 1."""
-    return math.log(ratio) * (1.0 + 2.0**-50) + 2.0**-50 if ratio > 1.0 else 0.0
+    """log of a ratio of probabilities that are right to a relative 2^-50, rounded up; 0 for ratios up to 1."""
+    return math.log(ratio) * (1.0 + 2.0**-50) + 1.5 * ENTRY if ratio > 1.0 else 0.0
 
 
 def both_directions(pair: ShuffledPair) -> list[ShuffledPair]:
@@ -218,7 +218,7 @@ def mass_slack(symbols: int) -> float:
 
 @charge("probabilities that miss 1 by more than rounding", "docs/proofs.md, Lemma 11")
 def sure(law: FloatArray) -> tuple[FloatArray, float]:
-    """A lower bound on each entry of a law, and the mass left out, rounded up; (law, 0) if it sums to 1 up to rounding.
+    """A lower bound on each entry of a law, and the mass left out, rounded up; 0 if it sums to 1 up to rounding.
 
     Let p be a law as it was given.  If its sum is below 1, entries are too small or symbols are missing; if it exceeds
     1 by e, the entries are too large by e in all, and each by e at most.  Either way the true law is
@@ -240,22 +240,24 @@ def sure(law: FloatArray) -> tuple[FloatArray, float]:
     """
     excess = _sum_up([*law.tolist(), -1.0])
     if abs(excess) <= mass_slack(law.size):
-        return law, 0.0
+        return normalized(law), 0.0
     least = np.maximum(law - excess, 0.0) if excess > 0.0 else law
     return least, _sum_up([1.0, *(-least).tolist()])
 
 
 def with_symbols(rows: FloatArray) -> FloatArray:
     """Lower bounds on all entries, with one more column for every row that leaves some mass out (:func:`sure`)."""
-    off = np.flatnonzero(np.abs(rows.sum(axis=1) - 1.0) > 0.5 * mass_slack(rows.shape[1]))
-    found = {x: sure(rows[x]) for x in off.tolist()}
-    short = [x for x, (_, missing) in found.items() if missing > 0.0]
-    if not short:
-        return rows
-    out = np.hstack([rows, np.zeros((len(rows), len(short)))])
-    for column, x in enumerate(short, start=rows.shape[1]):
-        out[x, : rows.shape[1]], out[x, column] = found[x]
+    found = [sure(row) for row in rows]
+    short = [x for x, (_, missing) in enumerate(found) if missing > 0.0]
+    out = np.hstack([[law for law, _ in found], np.zeros((len(rows), len(short)))])
+    out[short, rows.shape[1] + np.arange(len(short))] = [found[x][1] for x in short]
     return out
+
+
+def normalized(law: FloatArray) -> FloatArray:
+    """A law divided by its exact sum, unless that is 1 up to the rounding of one entry (2^-50), which is charged."""
+    total = math.fsum(law.tolist())
+    return law if abs(total - 1.0) <= 0.5 * ENTRY else law / total
 
 
 def _sum_up(terms: list[float]) -> float:

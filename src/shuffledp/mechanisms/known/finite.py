@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..._support.arrays import reals
 from ..._support.reading.tables import read_table
 from ...errors import ParameterError
-from ...numerics.pair import MOST_LEFT_OUT, FloatArray, with_symbols
+from ...numerics.pair import MOST_LEFT_OUT, FloatArray, normalized, with_symbols
 from ..matrix import MatrixRandomizer
 
 
@@ -37,9 +37,9 @@ class FiniteRandomizer(MatrixRandomizer):
     discarded only by a sound bound.
 
     It can be run: values are row numbers, reports are column numbers, drawn on whole numbers.  A row of floats sums
-    to 1 only up to rounding; the sampler divides it by its exact sum, so it draws every output with the accounted
-    probability to within a relative 2^-52 per column.  The estimate is that of the frequencies of the inputs, by
-    least squares; it is unbiased, and refused if some inputs cannot be distinguished.
+    to 1 only up to rounding; accounting and sampler divide it by its exact sum, so that every output is drawn with the
+    accounted probability to within a relative 2^-50, which is charged.  The estimate is that of the frequencies of
+    the inputs, by least squares; it is unbiased, and refused if some inputs cannot be distinguished.
 
     Examples
     --------
@@ -119,17 +119,14 @@ listed inputs first, at random without bias or to the nearest.
     @property
     def _rows(self) -> FloatArray:
         """As they are drawn: divided by their sums."""
-        given = np.asarray(self.matrix)
-        sums = given.sum(axis=1, keepdims=True)
-        rows = np.where(np.abs(sums - 1.0) > 2.0**-52 * given.shape[1], given / sums, given)
+        rows = np.array([normalized(row) for row in np.asarray(self.matrix)])
         rows.setflags(write=False)
         return rows
 
     @property
     def _law(self) -> FloatArray:
         """As it is accounted for, with what the given rows leave out."""
-        extended = with_symbols(np.asarray(self.matrix))
-        return self._rows if extended.shape == self._rows.shape else extended
+        return with_symbols(np.asarray(self.matrix))
 
     @property
     def _left_out(self) -> float:
