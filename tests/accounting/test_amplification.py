@@ -191,3 +191,16 @@ def test_a_lower_bound_is_not_handed_out_as_an_upper_profile() -> None:
     """side="upper" (the default) with a lower bound by name must not pass a lower value for an upper one."""
     with pytest.raises(sdp.ParameterError, match="side"):
         sdp.profile(COIN, n=100, epsilon=0.3, bound="variation-ratio-lower")
+
+
+@pytest.mark.parametrize(
+    ("spec", "n", "eps"),
+    [("grr:eps0=300,d=2", 2, 299.0), ("grr:eps0=201,d=2", 3, 200.99), ("subset:eps0=300,d=5,k=1", 2, 230.0)],
+)
+def test_lower_values_beyond_the_largest_eps_whose_exponential_is_formed(spec: str, n: int, eps: float) -> None:
+    """There the largest eps stood in for them: safe for an upper value only."""
+    for bound in ("auto", "constant-dataset-lower"):
+        assert sdp.profile(spec, n=n, epsilon=eps, side="lower", bound=bound) <= sdp.profile(spec, n=n, epsilon=eps)
+    two = sdp.FiniteRandomizer([[1.0, 1e-100], [1e-100, 1.0]])
+    for bound in ("constant-dataset-lower", "variation-ratio-lower"):
+        assert sdp.profile(two, n=2, epsilon=230.0, side="lower", bound=bound) <= 0.22779815000163  # its delta

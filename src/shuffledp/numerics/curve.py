@@ -131,6 +131,7 @@ class PairCurve(Curve):
             value, slope = _with_exposed(value, slope, exposed, laws, x, upper=upper)
         value = np.where(np.isnan(value), np.inf if upper else -np.inf, value)
         if not upper:
+            value = np.where(eps > tuning.LARGEST_EPSILON, -np.inf, value)  # it is that of a smaller eps
             value = np.fmax(value, np.log(self.floor))  # delta never falls below its limit at eps -> inf
         return Values(np.where(eps >= self.limit, -np.inf, value), slope)
 
