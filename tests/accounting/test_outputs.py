@@ -325,3 +325,9 @@ def test_further_bad_input() -> None:
     lower = sdp.amplify("grr:eps0=1,d=4", n=100, delta=1e-6, bound="constant-dataset-lower")
     with pytest.raises(sdp.ParameterError, match="must be a proved upper bound"):
         lower.tradeoff()
+
+
+def test_a_test_that_never_errs_one_way_where_e_to_the_eps_overflows() -> None:
+    found = sdp.Accountant().compose("grr:eps0=300,d=2", n=3, count=5).tradeoff()
+    assert found(0.0) == 0.0 and found.attack(0.0) == 1.0
+    assert np.isfinite(found.attack(np.array([0.0, 1e-9, 1.0]))).all()

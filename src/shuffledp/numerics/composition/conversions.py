@@ -160,11 +160,16 @@ def guaranteed(curve: Curve, alpha: FloatArray) -> FloatArray:
     level = alpha.reshape(-1, 1)
     with np.errstate(under="ignore", over="ignore"):
         left = 1.0 - np.exp(curve.log_delta)
-        steep = left - np.exp(curve.eps) * level * (1.0 + _ROUNDING)
+        steep = left - _times(np.exp(curve.eps), level) * (1.0 + _ROUNDING)
         flat = np.exp(-curve.eps) * (left - level)
     # the identity above with E = 0 or 1/E = 0 adds nothing but beta >= 0
     found = np.maximum(steep, flat).max(axis=1) - _ROUNDING
     return np.asarray(np.clip(found, 0.0, 1.0).reshape(alpha.shape))
+
+
+def _times(E: FloatArray, level: FloatArray) -> FloatArray:
+    """E alpha, 0 where alpha is, whatever E = e^eps is: it may be beyond the largest double."""
+    return np.multiply(E, level, where=level > 0.0, out=np.zeros((level.size, E.size)))
 
 
 @charge("a trade-off function from above", "docs/outputs.md, section 2")
@@ -187,7 +192,7 @@ def reached(eps: FloatArray, lower: FloatArray, alpha: FloatArray) -> FloatArray
     level = alpha.reshape(-1, 1)
     with np.errstate(over="ignore"):
         E = np.exp(eps)
-    steep = E * level * (1.0 - _ROUNDING)
+    steep = _times(E, level) * (1.0 - _ROUNDING)
     inside = (1.0 - lower * (1.0 - _ROUNDING) - steep).max(axis=1)
     outside = np.maximum(E[0] * (1.0 - level[:, 0]), 1.0 - steep[:, -1])
     found = np.maximum(inside, outside) + _ROUNDING
