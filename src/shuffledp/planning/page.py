@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from .._support.figures import inline_svg
-from .._support.numbers import round_up
+from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, as_page
 from .._support.text import shortened, visible
 from ..accounting.amplification import amplify
@@ -79,7 +79,7 @@ def _shown(value: object) -> str:
 
 def _asked(found: Recommendation, choice: Choice) -> Table:
     sizes = ", ".join(f"{key} = {_shown(value)}" for key, value in found.question.sizes.items())
-    target = f"error of at most {found.error:g}" if found.error is not None else f"eps = {found.epsilon:g}"
+    target = f"error of at most {found.error:g}" if found.error is not None else f"eps = {round_down(found.epsilon)}"
     most = (("messages", found.messages), ("bits", found.bits), ("of local eps", found.local_epsilon))
     limits = [f"{value:g} {key}" for key, value in most if value]
     away = f", of whom up to {found.dropouts:,} may be missing" if found.dropouts else ""

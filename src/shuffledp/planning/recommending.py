@@ -12,6 +12,7 @@ from typing import Any
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
+from .._support.numbers import round_up
 from ..accounting.crowd import missing as users_missing
 from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
@@ -263,14 +264,14 @@ class Question:
             raise ImpossibleError(f"It needs {needs} per user, above the limit of {limit}.")
         if self.budget.local(run) > self.budget.most_local:
             raise ImpossibleError(
-                f"It leaves eps = {self.budget.local(run):.4g} if the shuffler fails, above the limit."
+                f"It leaves eps = {round_up(self.budget.local(run))} if the shuffler fails, above the limit."
             )
         eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
         if not 0.0 <= accuracy.worst < math.inf:
             raise ImpossibleError("Its reports do not distinguish single items in double precision.")
         if self.epsilon is not None and eps > self.epsilon:
-            raise ImpossibleError(f"Its eps of {eps:g} is above the target.")
+            raise ImpossibleError(f"Its eps of {round_up(eps)} is above the target.")
         bare = run.messages_per_user == 1.0 and not run.single_message and not run._noise_by_shuffler
         if self.epsilon is not None and eps < _SLACK * self.epsilon and bare:
             why = "Its flips alone give more privacy than the target needs"
