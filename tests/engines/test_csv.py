@@ -21,9 +21,22 @@ def truth(query: Any, path: Path, **more: Any) -> list[float]:
 
 def test_labels_are_texts_as_they_stand(tmp_path: Path) -> None:
     path = tmp_path / "zip.csv"
-    path.write_text('zip\n01234\n10001\n"10001"\n\nNA\n')
+    path.write_text('zip,x\n01234,\n10001,\n"10001",\n\nNA,\n')
     query = Histogram(column="zip", labels=["01234", "10001", "NA"], mechanism="grr:eps0=1")
     assert truth(query, path)[:3] == pytest.approx([0.25, 0.5, 0.25])  # a line without anything is no row
+
+
+@pytest.mark.parametrize("raw", ["zip\n1\n\n2\n", "zip\n1\n\n", "zip\r\n1\r\n \t\r\n2", "\ufeffzip\n1\n "])
+def test_an_empty_line_in_one_column_may_be_a_user(tmp_path: Path, raw: str) -> None:
+    path = tmp_path / "zip.csv"
+    query = Histogram(column="zip", labels=["1", "2"], mechanism="grr:eps0=1")
+    path.write_text(raw, encoding="utf-8", newline="")
+    with pytest.raises(
+        ParameterError, match=r'^data of one column must have no empty line, got .*; write "" for such a user'
+    ):
+        truth(query, path)
+    path.write_text('\n\nzip\n1\n""\n2\n2', encoding="utf-8")
+    assert truth(query, path) == [0.25, 0.5, 0.25]
 
 
 @pytest.mark.heavy

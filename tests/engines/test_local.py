@@ -251,7 +251,7 @@ def test_other_bad_data(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="data must be a file"):
         Local().count(plan, 7)
     (tmp_path / "x.xlsx").write_bytes(b"")
-    with pytest.raises(ParameterError, match=r"data must be a \.parquet, \.csv or \.arrow file"):
+    with pytest.raises(ParameterError, match=r"data must be a \.parquet, \.csv, \.tsv or \.arrow file"):
         Local().count(plan, tmp_path / "x.xlsx")
     with pytest.raises(ParameterError, match="engine must be 'local' or 'spark'"):
         engine("dask")

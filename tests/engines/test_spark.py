@@ -225,6 +225,16 @@ def test_both_engines_read_the_same_texts(cluster: Any, tmp_path: Path) -> None:
 
 
 @spark
+def test_both_engines_refuse_an_empty_line_that_may_be_a_user(cluster: Any, tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    for empty in ("\n", " \n"):
+        path.write_text(f"x\n1\n{empty}2\n")
+        for engine in (Local(), Spark(cluster)):
+            with pytest.raises(sdp.ParameterError, match="data of one column must have no empty line"):
+                engine.count(asked(), path)
+
+
+@spark
 def test_the_folder_of_a_killed_driver_is_removed(cluster: Any, tmp_path: Path) -> None:
     """One that is at work keeps its own, and so does a result of another name."""
     left, other, busy = (tmp_path / name for name in (".r.batch.spark-1", ".r.batch2.spark-1", ".r.batch.spark-2"))

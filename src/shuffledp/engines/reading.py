@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,20 @@ def names_of(path: str | os.PathLike[str], columns: Sequence[str]) -> list[str]:
             "columns there."
         )
     return names
+
+
+def refuse_empty_lines(path: str | os.PathLike[str], names: Sequence[str]) -> None:
+    """In a file of one column an empty line may be a user without a value, whom both readers would leave out."""
+    if len(names) > 1:
+        return
+    with opened(path, DATA) as stream:
+        lines = map(bytes.strip, iter(partial(stream.readline, _FIRST_LINE), b""))
+        next(filter(None, lines), None)  # the name, and what is above it
+        if not all(lines):
+            raise ParameterError(
+                f"data of one column must have no empty line, got one in {os.fspath(path)!r}, which may be a user "
+                'without a value; write "" for such a user, or remove the line.'
+            )
 
 
 def other_encoding(shown: str, encoding: str = "another encoding, perhaps latin-1 (Windows-1252)") -> ParameterError:
@@ -119,7 +134,7 @@ class Source:
 
 
 def source_of(data: Any) -> Source:
-    """A path (.parquet, .csv, .arrow), an Arrow table, or a frame with the Arrow interface (pandas, polars, DuckDB)."""
+    """A path (.parquet, .csv, .tsv, .arrow), an Arrow table, or a frame with its interface (pandas, polars, DuckDB)."""
     arrow = require("pyarrow", extra="data", purpose="reading data")
     if isinstance(data, Source):
         return data
@@ -136,7 +151,7 @@ def source_of(data: Any) -> Source:
         with readable(f"a {type(data).__name__}"):
             return _of_table(f"a {type(data).__name__}", arrow.table(data))
     raise ParameterError(
-        f"data must be a file (.parquet, .csv, .arrow), a table or a frame, got {type(data).__name__}; "
+        f"data must be a file (.parquet, .csv, .tsv, .arrow), a table or a frame, got {type(data).__name__}; "
         "pass a path or a DataFrame."
     )
 
@@ -150,7 +165,7 @@ def _of_file(path: Path) -> Source:
     if suffix in (".arrow", ".feather", ".ipc"):
         return _of_ipc(path)
     raise ParameterError(
-        f"data must be a .parquet, .csv or .arrow file, got {path.name!r}; convert it, or pass a table."
+        f"data must be a .parquet, .csv, .tsv or .arrow file, got {path.name!r}; convert it, or pass a table."
     )
 
 
@@ -189,6 +204,7 @@ def _of_csv(path: Path) -> Source:
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
         names = names_of(path, columns)
         present(columns, names, path)
+        refuse_empty_lines(path, names)
         parse = csv.ParseOptions(delimiter=separator_of(path))
         # texts as they are: a type guessed from the first rows would spoil labels such as 007, and fail on later rows
         convert = csv.ConvertOptions(

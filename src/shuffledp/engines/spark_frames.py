@@ -17,7 +17,7 @@ from .._support.optional import require
 from .._support.reading import opened
 from ..errors import ParameterError, ShuffleDPError
 from ..protocol.plan import Plan
-from .reading import DATA, names_of, present, separator_of, source_of
+from .reading import DATA, names_of, present, refuse_empty_lines, separator_of, source_of
 from .spark_tasks import BYTES
 
 #: Settings of a session that is made here; one of the caller's keeps its own.
@@ -137,6 +137,7 @@ def _of_csv(session: Any, text: str, wanted: list[str]) -> Frame:
     """Texts, as the local engine reads them, so that both see the same values and refuse the same rows."""
     names = names_of(text, wanted)
     present(wanted, names, text)
+    refuse_empty_lines(text, names)
     reader = session.read.schema(", ".join(f"c{i} string" for i in range(len(names))))
     # all values of a row are counted even where few columns are wanted; bytes become characters, for the tasks to judge
     reader = reader.option("columnPruning", "false").option("encoding", BYTES)
