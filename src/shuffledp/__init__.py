@@ -1,4 +1,4 @@
-"""shuffledp: how private is a shuffled data collection?  Soundly, and in milliseconds.
+"""shuffledp: how private is a shuffled data collection?  Soundly, and mostly in milliseconds.
 
 Public names are resolved on first use, so that ``import shuffledp`` loads neither numpy nor scipy.
 """

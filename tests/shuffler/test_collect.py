@@ -344,7 +344,7 @@ def test_collect_and_verify_by_commands(field: Field) -> None:
     envelope = json.loads(Path(statement).read_text())
     envelope["payload"] = envelope["payload"].replace('"real":300', '"real":302')
     Path(statement).write_text(json.dumps(envelope))
-    assert "must have the signature of its text" in refused(run("certify", "--verify", statement, *pubs))
+    assert "must have the signature of its text" in refused(run("certify", "--verify", statement, *pubs), code=3)
 
 
 def test_several_periods_are_counted_together(field: Field) -> None:
@@ -369,3 +369,8 @@ def test_collect_refuses_in_one_sentence(field: Field) -> None:
     assert "must be signed by a key" in refused(run(*asked(field, "--publisher", str(at / "shuffler/signing.pub"))))
     both = str(at / "x.json")
     assert "must be different files" in refused(run(*asked(field, "--state", both, "--statement", both)))
+    for read in ("publication.json", "analyst/signing.key", "shuffler/signing.pub"):
+        before = (at / read).read_bytes()
+        assert "must be different files" in refused(run(*asked(field, "--statement", str(at / read))))
+        assert (at / read).read_bytes() == before
+    assert "--colluding needs --statement" in refused(run(*asked(field, "--colluding", "3")))

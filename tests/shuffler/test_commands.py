@@ -77,6 +77,34 @@ def test_from_keys_to_a_batch(plan: Path, tmp_path: Path) -> None:
     assert "refused bad.json" in run("status", folder).stdout
 
 
+def test_one_folder_does_not_hold_the_keys_of_both_roles(tmp_path: Path) -> None:
+    for first, second in ((["--analyst"], []), ([], ["--analyst"])):
+        folder = tmp_path / f"keys{len(first)}"
+        assert run("keygen", folder, *first).exit_code == 0
+        before = sorted(folder.rglob("*"))
+        done = run("keygen", folder, *second)
+        assert done.exit_code == 2 and "DIR must not hold keys of the other role" in done.stderr
+        assert sorted(folder.rglob("*")) == before
+
+
+def test_what_was_signed_or_is_secret_is_not_replaced(plan: Path, tmp_path: Path) -> None:
+    analyst, published = tmp_path / "analyst", tmp_path / "fruit.json"
+    run("keygen", "--analyst", analyst)
+    assert run("publish", plan, "--keys", analyst, "-o", published).exit_code == 0
+    for taken in (plan, published, analyst / "signing.key", analyst):
+        before = taken.read_bytes() if taken.is_file() else b""
+        for words in (["publish", plan], ["withdraw", published]):
+            done = run(*words, "--keys", analyst, "-o", taken)
+            assert done.exit_code == 2 and "out must be a new file" in done.stderr
+            assert not before or taken.read_bytes() == before
+
+
+def test_a_publication_that_has_expired_is_not_made(plan: Path, tmp_path: Path) -> None:
+    run("keygen", "--analyst", tmp_path / "a")
+    done = run("publish", plan, "--keys", tmp_path / "a", "-o", tmp_path / "x.json", "--starts", 10)
+    assert done.exit_code == 2 and "--lasts must reach beyond now" in done.stderr and not (tmp_path / "x.json").exists()
+
+
 def test_a_keygen_that_was_cut_short_is_finished(tmp_path: Path) -> None:
     folder = tmp_path / "shuffler"
     run("keygen", folder)

@@ -407,5 +407,5 @@ def test_nothing_is_left_that_tells_who_when_or_in_which_order(kind: str, tmp_pa
         connection = sqlite3.connect(world.folder / "store.sqlite")
         tables = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall())
         connection.close()
-        assert set(tables) == {"periods", "counts"}
+        assert set(tables) == {"plans", "periods", "counts"}
         assert all("WITHOUT ROWID" in sql for sql in tables.values())

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -351,6 +352,42 @@ def test_plans_are_listed_renewed_and_withdrawn(world: World, clock: Clock) -> N
         assert [held.state for held in ask.service.store.held()] == ["discarded"]
 
     asking(world, clock, test)
+
+
+def test_the_first_periods_of_a_plan_stay_whatever_files_are_called(world: World, clock: Clock) -> None:
+    """Clients that answered a period by one calendar might answer it again by another."""
+    world.publish(serial=5)
+
+    async def test(ask: Asked) -> None:
+        first = ask.service._plans.found
+        others: list[dict[str, Any]] = [{"starts": START + 7}, {"length": 30}, {"minimum": 4}]
+        for file in ("apple.json", "fruit.json", "zebra.json"):  # before, in the place of and after the first
+            for serial, other in enumerate(others, 6):
+                world.publish(file=file, serial=serial, **other)
+                ask.service._look()
+                assert not ask.service._plans.found or ask.service._plans.found == first
+                assert f"{file}: a plan that is published again must keep" in str(ask.service._plans.problems)
+                assert f"starts {START}, length 1000 s, minimum 3" in str(ask.service._plans.problems)
+            (world.home.plans_folder / file).unlink()
+            world.publish(serial=5)
+        ask.service._look()
+        assert ask.service._plans.found == first
+
+    asking(world, clock, test)
+    world.publish(serial=9, length=30)  # after a restart, too, and in what another process shows
+    store = world.home.open_store()
+    for keep in (False, True):
+        plans = world.home.plans(partial(store.terms, keep=keep))
+        assert not plans.found and len(plans.problems) == 1
+    store.shut()
+
+
+def test_looking_at_a_plan_does_not_fix_its_periods(world: World) -> None:
+    digest, store = world.publish(), world.home.open_store()
+    assert digest in world.home.plans(partial(store.terms, keep=False)).found
+    world.publish(serial=2, length=30)
+    assert world.home.plans(store.terms).found[digest].length == 30
+    store.shut()
 
 
 def test_plans_of_others_are_not_served(tmp_path: Path, clock: Clock) -> None:

@@ -149,8 +149,8 @@ def mechanisms(as_json: bool) -> None:
 @options.tol()
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the certificate here instead of stdout.")
 @click.option("--verify", "file", type=click.Path(dir_okay=False), help="Re-check this certificate from scratch.")
-@options.file("--shuffler", "With --verify: the file is a statement of 'collect', signed with this public key,")
-@options.file("--analyst", "and with this one.")
+@options.file("--shuffler", "With --verify of a statement of 'collect': the shuffler's public key.")
+@options.file("--analyst", "With --verify of a statement of 'collect': the analyst's public key.")
 @options.as_json
 def certify(
     spec: str | None,

@@ -137,7 +137,7 @@ def _drop_output() -> None:
 )
 @click.version_option(__version__, prog_name="shuffledp")
 def main() -> None:
-    """How private is a shuffled data collection?  Soundly, and in milliseconds."""
+    """How private is a shuffled data collection?  Soundly, and mostly in milliseconds."""
 
 
 def say(*lines: str, err: bool = False) -> None:
@@ -231,10 +231,16 @@ def was_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
-def distinct(files: dict[str, str | None]) -> None:
-    """Refuse one file for two outputs: the second would replace the first."""
-    taken: dict[str, str] = {}
-    for option, path in files.items():
+def unused(name: str, path: str) -> None:
+    """Refuse to replace a file: what was signed and handed out is needed again, and a key has no copy."""
+    if os.path.lexists(path):
+        raise ParameterError(f"{name} must be a new file, got {path!r}, which exists; choose another path.")
+
+
+def distinct(written: dict[str, str | None], read: dict[str, str | None] | None = None) -> None:
+    """Refuse an output that would replace another one, or what is read."""
+    taken = {os.path.realpath(path): option for option, path in (read or {}).items() if path}
+    for option, path in written.items():
         if path:
             first = taken.setdefault(os.path.realpath(path), option)
             if first != option:

@@ -10,7 +10,7 @@ import click
 
 from . import collect as shared
 from . import options
-from .base import distinct, main, prepared, say, wrote
+from .base import distinct, main, prepared, say, was_given, wrote
 from .collect import collector_of, rows_per_second, show_answer, viewed
 
 if TYPE_CHECKING:
@@ -64,7 +64,11 @@ def collect(
     from ..shuffler.released import Released
 
     prepared(shown["plot"])
-    distinct({"state": state, "statement": statement, **{key: shown[key] for key in ("plot", "report", "table")}})
+    secret = {f"keys {name}": os.path.join(keys, name) for name in ("sealing.key", "signing.key")}
+    written = {"state": state, "statement": statement, **{key: shown[key] for key in ("plot", "report", "table")}}
+    distinct(written, {"publication": publication, "shuffler": shuffler, "publisher": publisher, **secret})
+    if was_given("colluding") and not statement:
+        raise click.UsageError("--colluding needs --statement FILE, which states it.")
     if statement and len(released) > 1:
         raise click.UsageError("--statement is for one released period; collect it alone.")
     known = Publication.read(signed.read(publication), trusted([publisher or os.path.join(keys, "signing.pub")]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,17 @@ import click
 from .._support.tables import Column, Table
 from ..errors import ParameterError
 from . import options
-from .base import answer, main, print_json, ready, say, show_table, wrote
+from .base import answer, main, print_json, ready, say, show_table, unused, wrote
 
 if TYPE_CHECKING:
     from ..shuffler.service import Service
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+#: What tells the folder of a shuffler from that of an analyst (True).
+_FILES = {False: ("config.json",), True: ("signing.key", "sealing.key")}
+_keys = click.option(
+    "--keys", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Folder of the publisher's keys."
+)
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 
 
@@ -35,7 +41,7 @@ def shuffler() -> None:
 @shuffler.command(short_help="Make the keys of a shuffler or of an analyst.")
 @_folder
 @click.option(
-    "--analyst", is_flag=True, help="The keys of who publishes plans and opens batches, in place of a shuffler."
+    "--analyst", is_flag=True, help="Make an analyst's keys, to publish plans and open batches, not a shuffler's."
 )
 @click.option("--store", default="", metavar="ADDRESS", help="postgresql://..., where several front ends share one.")
 def keygen(folder: Path, analyst: bool, store: str) -> None:
@@ -43,6 +49,12 @@ def keygen(folder: Path, analyst: bool, store: str) -> None:
     from ..shuffler import keys
     from ..shuffler.home import Home
 
+    # whoever has both kinds of keys can see who sent what
+    taken = next((name for name in _FILES[not analyst] if (folder / name).exists()), None)
+    if taken:
+        raise ParameterError(
+            f"DIR must not hold keys of the other role, got {str(folder)!r} with {taken}; choose another folder."
+        )
     if not analyst:
         home = Home.make(folder, store=store)
         say(f"{folder}: keys are ready; put publishers' keys in {home.publishers} and plans in {home.plans_folder}")
@@ -55,16 +67,18 @@ def keygen(folder: Path, analyst: bool, store: str) -> None:
 
 @shuffler.command(short_help="Sign a plan for clients and shuffler.")
 @click.argument("plan", type=click.Path(dir_okay=False))
-@click.option("--keys", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of who publishes.")
-@click.option("--analyst", type=click.Path(path_type=Path), metavar="FILE", help="sealing.pub; else that of --keys.")
-@click.option("--length", default="1d", show_default=True, metavar="TIME", help="Of a period: 90s, 30m, 6h, 1d, 4w.")
+@_keys
+@click.option(
+    "--analyst", type=click.Path(path_type=Path), metavar="FILE", help="Analyst's sealing.pub.  [default: in --keys]"
+)
+@click.option("--length", default="1d", show_default=True, metavar="TIME", help="Of a period: 90s, 30m, 6h, 1d or 4w.")
 @click.option("--lasts", default="52w", show_default=True, metavar="TIME", help="How long clients answer.")
-@click.option("--grace", default="1h", show_default=True, metavar="TIME", help="For reports that come after a period.")
-@click.option("--dispose", metavar="TIME", help="When too few reports are discarded.  [default: 1w]")
-@click.option("--starts", metavar="SECONDS", type=int, help="Since 1970.  [default: now]")
-@click.option("--serial", metavar="K", type=int, help="Greater than those before.  [default: seconds since 1970]")
-@click.option("--minimum", metavar="K", type=int, help="Contributors of a batch, at least.  [default: the plan's]")
-@click.option("--name", default="", metavar="TEXT", help="Of the question.  [default: the plan's]")
+@click.option("--grace", default="1h", show_default=True, metavar="TIME", help="How late its reports may come.")
+@click.option("--dispose", metavar="TIME", help="When a period with too few reports is discarded.  [default: 1w]")
+@click.option("--starts", metavar="SECONDS", type=int, help="Start of period 0, in seconds since 1970.  [default: now]")
+@click.option("--serial", metavar="K", type=int, help="Greater than any before.  [default: seconds since 1970]")
+@click.option("--minimum", metavar="K", type=int, help="Fewest contributors of a batch.  [default: the plan's]")
+@click.option("--name", default="", metavar="TEXT", help="Name of the question.  [default: the plan's]")
 @click.option("-o", "--out", required=True, metavar="FILE", help="Where to write; put it in the plans of a shuffler.")
 def publish(plan: str, keys: Path, analyst: Path | None, out: str, **given: Any) -> None:
     """Sign PLAN for clients and shuffler: its law in whole numbers, its periods, and who may open reports."""
@@ -74,8 +88,15 @@ def publish(plan: str, keys: Path, analyst: Path | None, out: str, **given: Any)
     from ..shuffler import keys as files
     from ..shuffler import publication, signed
 
+    unused("out", out)
     now = int(time.time())
     starts = now if given["starts"] is None else given["starts"]
+    expires = starts + _seconds("lasts", given["lasts"])
+    if expires <= now:
+        raise ParameterError(
+            f"--lasts must reach beyond now, {now} seconds since 1970, got a publication that expires at {expires}; "
+            "give a later --starts."
+        )
     envelope = publication.publish(
         plan_of(plan),
         files.signing(keys / "signing.key"),
@@ -83,7 +104,7 @@ def publish(plan: str, keys: Path, analyst: Path | None, out: str, **given: Any)
         serial=now if given["serial"] is None else given["serial"],
         starts=starts,
         length=_seconds("length", given["length"]),
-        expires=starts + _seconds("lasts", given["lasts"]),
+        expires=expires,
         grace=_seconds("grace", given["grace"]),
         dispose=given["dispose"] and _seconds("dispose", given["dispose"]),
         minimum=given["minimum"],
@@ -95,14 +116,15 @@ def publish(plan: str, keys: Path, analyst: Path | None, out: str, **given: Any)
 
 @shuffler.command(short_help="Withdraw a publication and all before it.")
 @click.argument("published", metavar="FILE", type=click.Path(dir_okay=False))
-@click.option("--keys", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of who published it.")
-@click.option("--reason", default="", metavar="TEXT", help="For those who read it.")
+@_keys
+@click.option("--reason", default="", metavar="TEXT", help="Why, for those who read it.")
 @click.option("-o", "--out", required=True, metavar="FILE", help="Where to write; put it in the plans of a shuffler.")
 def withdraw(published: str, keys: Path, reason: str, out: str) -> None:
     """Withdraw a publication and all before it: clients stop, and what the shuffler holds of it is discarded."""
     from ..shuffler import keys as files
     from ..shuffler import publication, signed
 
+    unused("out", out)
     key = files.signing(keys / "signing.key")
     found = publication.Publication.read(signed.read(published), files.trusted([key.public_key()]))
     signed.save(out, publication.withdraw(found, key, reason=reason))
@@ -140,7 +162,8 @@ def status(folder: Path, as_json: bool) -> None:
     from ..shuffler.ohttp_keys import Keys
 
     home = Home(folder)
-    store, plans = home.open_store(), home.plans()
+    store = home.open_store()
+    plans = home.plans(partial(store.terms, keep=False))
     held = store.held()
     store.shut()
     found: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -112,25 +112,31 @@ class Home:
         files = [self.ohttp, *self.publishers.glob("*.pub"), *self.plans_folder.glob("*.json")]
         return tuple(sorted((str(f), s.st_mtime_ns, s.st_size, s.st_ino) for f in files for s in [f.stat()]))
 
-    def plans(self) -> Plans:
-        """All that is in the folder of plans and that a trusted publisher signed; the rest is named in ``problems``."""
+    def plans(self, terms: Callable[[bytes, str], str]) -> Plans:
+        """All that is in the folder of plans and that a trusted publisher signed; the rest is named in ``problems``.
+
+        terms : gives those of the first publication of a plan, which are the given ones if there was none; clients
+            have answered under them, and under others they might answer a period twice
+        """
         trusted = keys.trusted(self.publishers)
-        found: dict[bytes, Publication] = {}
+        published: list[tuple[str, Publication]] = []
         withdrawals, problems = [], []
         for path in sorted(self.plans_folder.glob("*.json")):
             try:
                 envelope = signed.read(path)
                 if _is_withdrawal(envelope):
                     withdrawals.append((Withdrawal.read(envelope, trusted), envelope))
-                    continue
-                new = Publication.read(envelope, trusted)
-                old = found.get(digest := bytes.fromhex(new.digest))
-                if old and _fixed(old) != _fixed(new):
-                    raise ParameterError("a plan that is published again must keep its periods, minimum and analyst")
-                if not old or old.serial < new.serial:
-                    found[digest] = new
+                else:
+                    published.append((path.name, Publication.read(envelope, trusted)))
             except ShuffleDPError as error:
                 problems.append(f"{path.name}: {error}")
+        found: dict[bytes, Publication] = {}
+        for name, new in sorted(published, key=lambda one: one[1].serial):
+            digest, mine = bytes.fromhex(new.digest), _terms(new)
+            if (first := terms(digest, mine)) != mine:
+                problems.append(f"{name}: {_other_terms(first)}")
+            elif digest not in found or found[digest].serial < new.serial:
+                found[digest] = new
         withdrawn = frozenset(digest for digest, p in found.items() if any(w.voids(p) for w, _ in withdrawals))
         return Plans(found, withdrawn, tuple(e for _, e in withdrawals), tuple(problems))
 
@@ -145,7 +151,17 @@ def _is_withdrawal(envelope: object) -> bool:
     return isinstance(envelope, dict) and '"shuffledp withdrawal"' in str(envelope.get("payload"))[:100]
 
 
-def _fixed(publication: Publication) -> tuple[object, ...]:
-    """What a second publication of a plan must leave as it is: reports were given under it."""
+def _terms(publication: Publication) -> str:
+    """What a second publication of a plan must leave as it is."""
     p = publication
-    return p.name, p.starts, p.length, p.minimum, p.slots, p.sealed_bytes, p.analyst
+    fixed = {"name": p.name, "starts": p.starts, "length": p.length, "minimum": p.minimum, "analyst": p.analyst}
+    return json.dumps(fixed | {"slots": p.slots, "sealed_bytes": p.sealed_bytes})
+
+
+def _other_terms(first: str) -> str:
+    known = json.loads(first)
+    return (
+        "a plan that is published again must keep its name, periods, minimum and analyst, got others than at first "
+        f"(starts {known['starts']}, length {known['length']} s, minimum {known['minimum']}); publish it with these, "
+        "or give the plan another name."
+    )

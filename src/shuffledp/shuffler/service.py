@@ -234,7 +234,7 @@ class Service:
         seen = self.home.seen()
         if seen == self._seen:
             return
-        self._plans, self._keys = self.home.plans(), Keys.load(self.home.ohttp)
+        self._plans, self._keys = self.home.plans(self.store.terms), Keys.load(self.home.ohttp)
         self._seen, self._untidy = seen, True
         if self._plans.problems != self._said:
             self._said = self._plans.problems

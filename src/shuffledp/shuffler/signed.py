@@ -29,6 +29,10 @@ _PAYLOAD = Kind("the payload", MOST_BYTES, "fetch the document again")
 _FIELDS = ("payload", "key", "signature")
 
 
+class SignatureError(ParameterError):
+    """The signature is not that of the text: somebody changed one of them."""
+
+
 def sign(context: str, payload: Mapping[str, Any], key: Ed25519PrivateKey) -> dict[str, Any]:
     """The envelope of a document.
 
@@ -63,7 +67,7 @@ def open_(context: str, envelope: object, trusted: Mapping[str, Ed25519PublicKey
     try:
         key.verify(unbase64url(envelope["signature"]), raw)
     except (InvalidSignature, ValueError):
-        raise ParameterError(
+        raise SignatureError(
             f"a {kind} must have the signature of its text, got one that does not fit; fetch it again."
         ) from None
     try:

@@ -141,10 +141,13 @@ def verify_statement(
     """Check both signatures, all counts and the guarantee again; VerificationError if the statement does not hold."""
     with contained(STATEMENT, str(path)):
         envelope = read_json(path, STATEMENT)
-        said = mapping("statement", signed.open_(CONTEXT, envelope, analysts), needed=_KEYS)
-        if (said["format"], said["version"]) != ("shuffledp statement", 1):
-            raise ParameterError(f"statement must be of version 1, got {said['version']!r:.20}; update shuffledp.")
-        manifest = manifest_in(said["manifest"], shufflers)
+        try:
+            said = mapping("statement", signed.open_(CONTEXT, envelope, analysts), needed=_KEYS)
+            if (said["format"], said["version"]) != ("shuffledp statement", 1):
+                raise ParameterError(f"statement must be of version 1, got {said['version']!r:.20}; update shuffledp.")
+            manifest = manifest_in(said["manifest"], shufflers)
+        except signed.SignatureError as error:
+            raise VerificationError(f"{error}") from None
         plan = Plan.from_dict(said["plan"], verify=False)
         claim = mapping("guarantee of the statement", said["guarantee"], needed=_CLAIM)
         counts = _counts(plan, said, manifest)

@@ -144,20 +144,30 @@ class Store(ABC):
         return True
 
     def _prepare(self) -> None:
+        place = f"plan {self.BYTES}, period BIGINT"
         columns = {
-            "periods": "{k}, state TEXT NOT NULL, batch TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (plan, period)",
-            "counts": "{k}, owner TEXT, what TEXT, n BIGINT NOT NULL, PRIMARY KEY (plan, period, owner, what)",
+            "plans": f"plan {self.BYTES} PRIMARY KEY, terms TEXT NOT NULL",
+            "periods": f"{place}, state TEXT NOT NULL, batch TEXT NOT NULL, owner TEXT NOT NULL, "
+            "PRIMARY KEY (plan, period)",
+            "counts": f"{place}, owner TEXT, what TEXT, n BIGINT NOT NULL, PRIMARY KEY (plan, period, owner, what)",
         }
         with self.transaction() as run:
             self._one_at_a_time(run)
             for name, listed in columns.items():
-                listed = listed.format(k=f"plan {self.BYTES}, period BIGINT")
                 run(f"CREATE TABLE IF NOT EXISTS {name} ({listed}) {self.TABLE}")
 
     def _one_at_a_time(self, run: Run) -> None:
         """Wait for others who make tables."""
         if self.LOCK:
             run(self.LOCK)
+
+    def terms(self, plan: bytes, new: str, *, keep: bool = True) -> str:
+        """The terms of the first publication of a plan that any front end kept; ``new`` is kept if there is none."""
+        with self.transaction() as run:
+            if keep:
+                run("INSERT INTO plans VALUES (?, ?) ON CONFLICT DO NOTHING", (plan, new))
+            found = run("SELECT terms FROM plans WHERE plan = ?", (plan,)).fetchone()
+        return found[0] if found else new
 
     def add(self, entries: Sequence[Entry], refused: Mapping[tuple[Place, str], int]) -> list[str]:
         """Keep the reports of all entries in one transaction, and count what was refused elsewhere, by reason."""
