@@ -23,7 +23,7 @@ from shuffledp.composing import ledger_file
 from shuffledp.mechanisms.registry import signatures
 from shuffledp.programme import plans, spec
 from shuffledp.protocol import batch, collector_file, plan
-from shuffledp.shuffler import publication
+from shuffledp.shuffler import publication, released, statement
 
 FILE = ROOT / "docs" / "public.json"
 #: One question per command that answers in JSON; the keys of the answer are a promise.
@@ -49,7 +49,7 @@ def contract() -> dict[str, Any]:
         "commands": _commands(main),
         "json": {name: _keys(name, asked) for name, asked in QUESTIONS.items()},
         "exit codes": {"done": 0, "target not met": 1, "bad input": base._UNUSABLE, "could not certify": 3}
-        | {"internal error": base._INTERNAL, "stopped": base.STOPPED},
+        | {"internal error": base._INTERNAL, "stopped": base.STOPPED, "the reader of a pipe has gone": base._UNREAD},
         "files": _files(),
     }
 
@@ -95,6 +95,8 @@ def _files() -> dict[str, Any]:
         "programme": spec.VERSION,
         "lock of a programme": plans.VERSION,
         "publication and withdrawal": publication.VERSION,
+        "manifest": released.CONTEXT.split()[-1],
+        "statement": statement.CONTEXT.split()[-1],
     }
 
 

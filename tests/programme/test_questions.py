@@ -378,7 +378,14 @@ def test_what_changed_is_missing_or_extra_is_named(small: sdp.CalibratedProgramm
     (tmp_path / "more.json").write_bytes(kept)
     (problem,) = problems()
     assert problem.startswith("more.json is extra")
-    (tmp_path / "more.json").unlink()
+    alone = run("check", str(tmp_path / "more.json"))  # on its own, too
+    assert alone.exit_code == 1 and "more.json is extra" in alone.output
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "more.json").rename(tmp_path / "elsewhere/more.json")
+    alone = run("check", str(tmp_path / "elsewhere/more.json"))
+    assert alone.exit_code == 0 and "as stated: there is no lock" in alone.output
+    (tmp_path / "elsewhere/more.json").unlink()
+    (tmp_path / "elsewhere").rmdir()
     session.write_bytes(kept.replace(b'"name": "Session"', b'"name": "Season"'))
     (problem,) = problems()
     assert problem.startswith("session.json changed: its digest is ")

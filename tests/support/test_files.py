@@ -35,6 +35,18 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["a.txt"]
 
 
+def test_a_read_only_file_system_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There, removing what is not there is an error of its own."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    for call in ("open", "unlink"):
+        monkeypatch.setattr(os, call, refused)
+    with pytest.raises(ParameterError, match=r"^save must be a file that can be written, got .*a\.txt' \(Read-only"):
+        write_whole(tmp_path / "a.txt", "new", name="save")
+
+
 @pytest.fixture
 def usual_umask() -> Iterator[None]:
     old = os.umask(0o022)

@@ -306,7 +306,7 @@ def test_audits_show_no_more_than_was_found() -> None:
         (("x",), r"^x must be a number, got 'x'; pass "),
         ((None,), r"^x must be a number, got None; pass "),
         ((math.nan,), r"^x must be a number, got nan; pass "),
-        ((3.0, 0), r"^digits must lie in \[1, 1000\], got 0.0; it is how many"),
+        ((3.0, 0), r"^digits must lie in \[1, 1000\], got 0; it is how many"),
         ((3.0, 1.5), r"^digits must be a whole number, got 1.5; it is how many"),
     ],
     ids=str,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..errors import ParameterError
@@ -78,7 +78,8 @@ def writing_whole(path: str | os.PathLike[str], *, name: str = "path") -> Iterat
         raise not_writable(name, path, error) from None
     finally:
         if left:
-            left.unlink(missing_ok=True)
+            with suppress(OSError):  # such as on a read-only file system: why it failed is said already
+                left.unlink()
 
 
 def write_new(path: Path, content: bytes) -> None:

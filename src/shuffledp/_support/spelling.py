@@ -35,7 +35,7 @@ class Renamed:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=None)
 
 
-def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.4) -> str | None:
+def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.55) -> str | None:
     """The known word that is spelled most like this one; None if none is close.
 
     >>> nearest("unarry", ["unary", "subset"]), nearest("x", ["unary", "subset"])

@@ -79,9 +79,10 @@ def users_of(count: float, users: int) -> str:
     Examples
     --------
     >>> users_of(63.2, 1_200_000), users_of(0.31, 1000)
-    ('64 of 1,200,000 users', '1 of 1,000 users')
+    ('64 of 1,200,000 users', 'less than 1 of 1,000 users')
     """
     whole = at_place(count, 0, ROUND_CEILING) if math.isfinite(count) else "any number"
+    whole = "less than 1" if 0.0 < count < 1.0 else whole
     return f"{whole} of {users:,} user{'' if users == 1 else 's'}"
 
 

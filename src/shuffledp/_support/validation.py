@@ -74,7 +74,7 @@ def in_range(
     if too_low or too_high:
         interval = f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
         advice = hint or "choose a value inside it"
-        raise ParameterError(f"{name} must lie in {interval}, got {number!r}; {advice}.")
+        raise ParameterError(f"{name} must lie in {interval}, got {shown(value)}; {advice}.")
     return number
 
 

@@ -71,12 +71,12 @@ def rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
 @click.argument("plan")
 @click.argument("data")
 @out_option
-@click.option("--overwrite", is_flag=True, help="Draw new reports although there is a file: nobody may have seen it.")
+@click.option("--overwrite", is_flag=True, help="Draw new reports although there are some: only if nobody saw them.")
 @engine_option
 @accept_option
 @options.as_json
 def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str, accept: bool, as_json: bool) -> None:
-    """Privatize the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
+    """Privatize the rows of DATA (.parquet, .csv, .tsv, .arrow) as PLAN says, and write the messages shuffled.
 
     Every row sends, whatever is in it.  How many values were missing, unreadable, clipped or unlisted is said here and
     not in what is written.  An interrupted run resumes where it stopped if it is started again.

@@ -140,7 +140,8 @@ class Recommendation(Tabular):
         """What a local guarantee costs."""
         what = "error" if self.error is None else "epsilon"
         ratio = getattr(kept, what) / getattr(self.best, what)
-        return f"its {what} is {_times(ratio)} that of {self.best.name}, which has none"
+        much = "about" if f"{ratio:.2g}" == "1" else _times(ratio)
+        return f"its {what} is {much} that of {self.best.name}, which has none"
 
     def plan(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,8 +79,9 @@ class CheckedPlans(Check):
         yield self.verdict
         yield from (f"- {problem}" for problem in self.problems)
         if not self.problems:
-            number = len(self.plans)
-            yield f"{number} plan{'' if number == 1 else 's'} in {self.folder!r}, as locked."
+            number, locked = len(self.plans), all(plan.state == "as locked" for plan in self.plans)
+            how = "as locked" if locked else "as stated: there is no lock"
+            yield f"{number} plan{'' if number == 1 else 's'} in {self.folder!r}, {how}."
         if self.rounds:
             yield from list(super()._lines())[1:]
 
@@ -182,7 +182,7 @@ def check_folder(
             problems += [problem] if problem else []
     for name in sorted(names_in(where) - set(lock.names) - {LOCK_NAME}):
         states.append(ShippedPlan(name, "", "extra"))
-        problems.append(f"{name} is extra: the lock does not know it; remove it, or calibrate again.")
+        problems.append(_extra(name))
     whole = len(read) == len(lock.names)
     found = _composed(lock, read, progress) if whole else _nothing(lock)
     return _judged(found, os.fspath(folder), states, problems, tuple(read.values()))
@@ -238,6 +238,10 @@ def _programme_problems(lock: Lock, programme: Source | None, path: str) -> Iter
         yield f"{name} changed after the plans were calibrated; calibrate again: --programme {path or 'FILE'} --plans."
 
 
+def _extra(name: str) -> str:
+    return f"{name} is extra: the lock does not know it; remove it, or calibrate again."
+
+
 def _state(where: Path, entry: Locked, read: dict[str, Plan]) -> tuple[str, str]:
     """Whether a plan is as locked, and the problem if it is not; what can be read is kept."""
     name = str(entry.file)
@@ -282,7 +286,7 @@ def _as_planned(terms: Terms, plan: Plan | None) -> Terms:
 
 
 def check_plan(path: str | os.PathLike[str], *, progress: Progress | None = None) -> CheckedPlans:
-    """Check one plan: that its claim holds and, where a lock beside it knows its name, that it is as locked."""
+    """Check one plan: that its claim holds and, where there is a lock beside it, that it is as locked."""
     plan, where = Plan.load(path), Path(path)
     name = plan.name or plan.query.question[:200]
     data = {
@@ -296,11 +300,9 @@ def check_plan(path: str | os.PathLike[str], *, progress: Progress | None = None
     entries = (_as_planned(asked.entries[0], plan),)
     found = checked(replace(asked, entries=entries).closed({0: plan.query.randomizer}), progress)
     state, problem = "as stated", ""
-    with suppress(ParameterError):
-        lock = read_lock(where.parent)
-        entry = next((entry for entry in lock.rounds if entry.file == where.name), None)
-        if entry is not None:
-            state, problem = _state(where.parent, entry, {})
+    if os.path.lexists(where.parent / LOCK_NAME):
+        entry = next((entry for entry in read_lock(where.parent).rounds if entry.file == where.name), None)
+        state, problem = _state(where.parent, entry, {}) if entry else ("extra", _extra(where.name))
     shipped = ShippedPlan(where.name, name, state)
     return _judged(found, os.fspath(where.parent) or ".", [shipped], [problem] if problem else [], (plan,))
 
