@@ -72,7 +72,10 @@ def test_other_functions_than_delta(tmp_path: Path) -> None:
         (("--plot", "x.svg"), "--plot needs --tradeoff or --renyi, whose figure it writes."),
         (("--alpha", "0.1"), "--alpha needs --tradeoff; add it."),
         (("--renyi", "--tol", "1e-3"), "--tol does not go with --renyi; leave one of them out."),
-        (("--renyi", "--orders", "1"), "orders must hold finite numbers > 1, got [1.0]; leave such values out."),
+        (
+            ("--renyi", "--orders", "1"),
+            "orders must hold finite numbers in (1, 1e15], got [1.0]; leave such values out.",
+        ),
         (("--renyi", "--plot", "x.doc"), "plot must end in .pdf, .svg or .png, got 'x.doc'; choose one of the three."),
     ],
 )

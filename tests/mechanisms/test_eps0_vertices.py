@@ -145,6 +145,6 @@ def test_the_lower_bound_is_the_best_of_the_four(eps0: float, n: int, delta: flo
 def test_every_budget_has_an_answer(eps0: float, n: int) -> None:
     for delta in (1e-300, 1e-6):
         got = swap_of(eps0, eps0).epsilon(n=n, delta=delta, tol=1e-3, side="upper").epsilon
-        assert 0.0 <= got <= eps0 * (1 + 1e-9) + 1e-15
+        assert 0.0 <= got <= eps0 * (1 + 1e-9) + 4e-15  # the rounding of a ratio
     if n == 2:  # everybody sends the same symbol: the ratio is e^eps0 whatever n is
         assert swap_of(eps0, eps0).epsilon(n=n, delta=1e-300, tol=1e-3, side="upper").epsilon >= eps0 * (1 - 1e-12)

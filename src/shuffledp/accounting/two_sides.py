@@ -250,4 +250,4 @@ def renyi(
 
 def checked_orders(orders: ArrayLike) -> FloatArray:
     """Orders of Renyi divergences, validated."""
-    return finite("orders", orders, "numbers > 1 up to 1e15", low=math.nextafter(1.0, 2.0), high=1e15)
+    return finite("orders", orders, "numbers in (1, 1e15]", low=math.nextafter(1.0, 2.0), high=1e15)

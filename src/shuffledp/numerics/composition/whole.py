@@ -141,8 +141,10 @@ class Below:
         """eps of either sign, and D_E there of a lower bound that is linear in E between them."""
         if self._sum is None:
             return self._corners()
-        half = self._deviation * np.concatenate([np.arange(0.0, 3.0, 0.15), np.arange(3.0, 9.0, 0.3)])
+        steps = np.concatenate([np.arange(0.0, 3.0, 0.15), np.arange(3.0, 9.0, 0.3)])
+        half = min(self._deviation, 80.0) * steps  # any nodes will do, if e^eps is a double
         eps = np.concatenate([-half[:0:-1], half])
+        eps = eps[eps > -36.0]  # below, e^eps - 1 is -1
         low, high = (np.exp(self._sum.log_deltas(eps, NODES.tol, side)) for side in _SIDES)
         x, y = polygon_below(np.expm1(eps), np.minimum(low, high), high)
         return np.log1p(x), y
