@@ -71,7 +71,8 @@ class MatrixRandomizer(Randomizer):
         used = top > 0
         if np.any(bottom[used] == 0):
             return math.inf
-        ratio = float(np.max(top[used] / bottom[used]))
+        with np.errstate(over="ignore"):  # a ratio beyond the largest double is inf
+            ratio = float(np.max(top[used] / bottom[used]))
         # rows that differ by less than the rounding of a ratio do not coincide
         return math.nextafter(1.0, 2.0) if ratio == 1.0 and np.any(top > bottom) else ratio
 

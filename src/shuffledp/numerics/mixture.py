@@ -138,6 +138,7 @@ class MixtureCurve(Curve):
             log_delta = np.where(several, sum_of_pieces(log_delta, skipped, self.side), log_delta)
         return Values(np.where(eps >= self.limit, -np.inf, log_delta), np.where(np.isfinite(fall), fall, 0.0))
 
+    @np.errstate(divide="ignore")  # pieces may all be -inf
     def _total(self, value: FloatArray) -> FloatArray:
         """log of the sum of mass times e^value, by row."""
         value = value + self._log_mass

@@ -117,7 +117,8 @@ class ShuffledPair:
         live = p0 > 0
         if (p1[live] == 0).any():
             return float("inf")
-        return float((p0[live] / p1[live]).max())
+        with np.errstate(over="ignore"):  # a ratio beyond the largest double is inf
+            return float((p0[live] / p1[live]).max())
 
     @property
     def limit(self) -> float:
