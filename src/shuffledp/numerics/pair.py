@@ -122,8 +122,8 @@ class ShuffledPair:
 
     @property
     def limit(self) -> float:
-        """The eps from which the divergence is 0, whatever the others do."""
-        return log_up(self.max_ratio)
+        """The eps from which the divergence is 0, whatever the others do; entries are right to a relative 2^-50."""
+        return log_up(self.max_ratio * (1.0 + ENTRY)) if self.max_ratio > 1.0 else 0.0
 
     @cached_property
     def atoms(self) -> Atoms:
@@ -191,8 +191,8 @@ def distinct(rows: NDArray[Any]) -> tuple[IntArray, IntArray]:
 
 
 def log_up(ratio: float) -> float:
-    """log of a ratio of probabilities that are right to a relative 2^-50, rounded up; 0 for ratios up to 1."""
-    return math.log(ratio) * (1.0 + 2.0**-50) + 1.5 * ENTRY if ratio > 1.0 else 0.0
+    """log of a ratio of probabilities that are right to a relative 2^-52, rounded up; 0 for ratios up to 1."""
+    return math.log(ratio) * (1.0 + 2.0**-50) + 2.0**-50 if ratio > 1.0 else 0.0
 
 
 def both_directions(pair: ShuffledPair) -> list[ShuffledPair]:
@@ -241,7 +241,7 @@ def sure(law: FloatArray) -> tuple[FloatArray, float]:
     """
     excess = _sum_up([*law.tolist(), -1.0])
     if abs(excess) <= mass_slack(law.size):
-        return normalized(law), 0.0
+        return normalized(law, within=0.5 * ENTRY), 0.0
     least = np.maximum(law - excess, 0.0) if excess > 0.0 else law
     return least, _sum_up([1.0, *(-least).tolist()])
 
@@ -250,15 +250,16 @@ def with_symbols(rows: FloatArray) -> FloatArray:
     """Lower bounds on all entries, with one more column for every row that leaves some mass out (:func:`sure`)."""
     found = [sure(row) for row in rows]
     short = [x for x, (_, missing) in enumerate(found) if missing > 0.0]
-    out = np.hstack([[law for law, _ in found], np.zeros((len(rows), len(short)))])
+    laws = [law if missing else normalized(law) for law, missing in found]
+    out = np.hstack([laws, np.zeros((len(rows), len(short)))])
     out[short, rows.shape[1] + np.arange(len(short))] = [found[x][1] for x in short]
     return out
 
 
-def normalized(law: FloatArray) -> FloatArray:
-    """A law divided by its exact sum, unless that is 1 up to the rounding of one entry (2^-50), which is charged."""
+def normalized(law: FloatArray, within: float = 2.0**-52) -> FloatArray:
+    """A law divided by its exact sum, unless that is 1 up to what is charged for the rounding of an entry."""
     total = math.fsum(law.tolist())
-    return law if abs(total - 1.0) <= 0.5 * ENTRY else law / total
+    return law if abs(total - 1.0) <= within else law / total
 
 
 def _sum_up(terms: list[float]) -> float:

@@ -38,7 +38,7 @@ class FiniteRandomizer(MatrixRandomizer):
 
     It can be run: values are row numbers, reports are column numbers, drawn on whole numbers.  A row of floats sums
     to 1 only up to rounding; accounting and sampler divide it by its exact sum, so that every output is drawn with the
-    accounted probability to within a relative 2^-50, which is charged.  The estimate is that of the frequencies of
+    accounted probability to within a relative 2^-52, which is charged.  The estimate is that of the frequencies of
     the inputs, by least squares; it is unbiased, and refused if some inputs cannot be distinguished.
 
     Examples

@@ -13,7 +13,7 @@ from ...errors import BoundNotApplicableError
 from .. import tuning
 from ..curve import Values
 from ..family import EVERY, Family
-from ..pair import TINY, FloatArray, IntArray, ShuffledPair, log_up, mass_slack
+from ..pair import TINY, FloatArray, IntArray, ShuffledPair, mass_slack
 from ..rows import ULP, Laws, law_shift, pad, take_rows
 
 #: Laws for any number of users: no symbol is rare among this many.
@@ -107,14 +107,9 @@ class SwapPair:
         return self.types if self.victim is None else (self.victim,)
 
     @cached_property
-    def max_ratio(self) -> float:
-        """sup P0/P1 of the victim."""
-        return max(pair.max_ratio for pair in self.alone)
-
-    @property
     def limit(self) -> float:
         """The eps from which delta is 0, whatever the others do."""
-        return log_up(self.max_ratio)
+        return max(pair.limit for pair in self.alone)
 
     @cached_property
     def further(self) -> Laws | None:
