@@ -67,8 +67,11 @@ class ShuffledPair:
                 "P0, P1 and t must have the same number of symbols, at least one, got "
                 f"{p0.size}, {p1.size}, {t.size}; give one entry per symbol."
             )
+        given = p0, p1
         p0, missing0 = _victim("P0", p0)
         p1, missing1 = _victim("P1", p1)
+        if missing0 == missing1 == 0.0 and (p0 is not given[0] or p1 is not given[1]):
+            p0, p1 = _apart(np.array(given), np.array([p0, p1]))
         total = math.fsum(t.tolist())
         if total > 1.0 + MOST_LEFT_OUT:
             raise ParameterError(f"t must sum to at most 1, got {total!r}; check its entries.")
@@ -241,7 +244,7 @@ def sure(law: FloatArray) -> tuple[FloatArray, float]:
     """
     excess = _sum_up([*law.tolist(), -1.0])
     if abs(excess) <= mass_slack(law.size):
-        return normalized(law, within=0.5 * ENTRY), 0.0
+        return law if abs(excess) <= 0.5 * ENTRY else law / math.fsum(law.tolist()), 0.0
     least = np.maximum(law - excess, 0.0) if excess > 0.0 else law
     return least, _sum_up([1.0, *(-least).tolist()])
 
@@ -250,16 +253,29 @@ def with_symbols(rows: FloatArray) -> FloatArray:
     """Lower bounds on all entries, with one more column for every row that leaves some mass out (:func:`sure`)."""
     found = [sure(row) for row in rows]
     short = [x for x, (_, missing) in enumerate(found) if missing > 0.0]
-    laws = [law if missing else normalized(law) for law, missing in found]
-    out = np.hstack([laws, np.zeros((len(rows), len(short)))])
-    out[short, rows.shape[1] + np.arange(len(short))] = [found[x][1] for x in short]
+    out = np.hstack([normalized_rows(rows), np.zeros((len(rows), len(short)))])
+    for column, x in enumerate(short, start=rows.shape[1]):
+        out[x, : rows.shape[1]], out[x, column] = found[x]
     return out
 
 
-def normalized(law: FloatArray, within: float = 2.0**-52) -> FloatArray:
-    """A law divided by its exact sum, unless that is 1 up to what is charged for the rounding of an entry."""
-    total = math.fsum(law.tolist())
-    return law if abs(total - 1.0) <= within else law / total
+def normalized_rows(rows: FloatArray) -> FloatArray:
+    """Laws divided by their exact sums, unless these are 1 up to the rounding of an entry."""
+    sums = np.array([math.fsum(row) for row in rows.tolist()])[:, None]
+    return _apart(rows, np.where(np.abs(sums - 1.0) <= 2.0**-52, rows, rows / sums))
+
+
+def _apart(given: FloatArray, rows: FloatArray) -> FloatArray:
+    """Rows that were not given alike differ in a last digit, if dividing has made them alike.
+
+    Their true laws may differ by less than rounding: that is charged between laws that differ, and equal ones have
+    delta = 0.
+    """
+    first, label = distinct(rows)
+    other = np.flatnonzero((given != given[first[label]]).any(axis=1))
+    largest = rows[other].argmax(axis=1)
+    rows[other, largest] = np.nextafter(rows[other, largest], 0.0)
+    return rows
 
 
 def _sum_up(terms: list[float]) -> float:

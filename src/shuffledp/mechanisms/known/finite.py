@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..._support.arrays import reals
 from ..._support.reading.tables import read_table
 from ...errors import ParameterError
-from ...numerics.pair import MOST_LEFT_OUT, FloatArray, normalized, with_symbols
+from ...numerics.pair import MOST_LEFT_OUT, FloatArray, normalized_rows, with_symbols
 from ..matrix import MatrixRandomizer
 
 
@@ -119,7 +119,7 @@ listed inputs first, at random without bias or to the nearest.
     @property
     def _rows(self) -> FloatArray:
         """As they are drawn: divided by their sums."""
-        rows = np.array([normalized(row) for row in np.asarray(self.matrix)])
+        rows = normalized_rows(np.asarray(self.matrix))
         rows.setflags(write=False)
         return rows
 
