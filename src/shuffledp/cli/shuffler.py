@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 #: What tells the folder of a shuffler from that of an analyst (True).
-_FILES = {False: ("config.json",), True: ("signing.key", "sealing.key")}
+_FILES = {False: ("config.json", "keys"), True: ("signing.key", "sealing.key")}
 _keys = click.option(
     "--keys", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Folder of the publisher's keys."
 )
