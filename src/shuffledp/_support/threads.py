@@ -26,7 +26,7 @@ def thread_count(threads: object) -> int:
     >>> thread_count(0)
     Traceback (most recent call last):
         ...
-    shuffledp.errors.ParameterError: threads must lie in [1, 1024], got 0.0; leave it out to use all cores.
+    shuffledp.errors.ParameterError: threads must lie in [1, 1024], got 0; leave it out to use all cores.
     """
     if threads is not None:
         return check.whole("threads", threads, low=1, high=_MOST_THREADS, hint="leave it out to use all cores")
