@@ -385,7 +385,10 @@ def test_the_first_periods_of_a_plan_stay_whatever_files_are_called(world: World
 def test_looking_at_a_plan_does_not_fix_its_periods(world: World) -> None:
     digest, store = world.publish(), world.home.open_store()
     assert digest in world.home.plans(partial(store.terms, keep=False)).found
-    world.publish(serial=2, length=30)
+    world.publish(serial=2, length=30, file="again.json")
+    both = world.home.plans(partial(store.terms, keep=False))  # as the service would have it
+    assert both.found[digest].serial == 1 and len(both.problems) == 1
+    (world.home.plans_folder / "fruit.json").unlink()
     assert world.home.plans(store.terms).found[digest].length == 30
     store.shut()
 

@@ -133,7 +133,8 @@ class Home:
         found: dict[bytes, Publication] = {}
         for name, new in sorted(published, key=lambda one: one[1].serial):
             digest, mine = bytes.fromhex(new.digest), _terms(new)
-            if (first := terms(digest, mine)) != mine:
+            first = _terms(found[digest]) if digest in found else terms(digest, mine)
+            if first != mine:
                 problems.append(f"{name}: {_other_terms(first)}")
             elif digest not in found or found[digest].serial < new.serial:
                 found[digest] = new

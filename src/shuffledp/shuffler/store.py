@@ -1,7 +1,8 @@
 """What a shuffler holds between intake and release, and the SQL that both databases share.
 
 A row of a report is its random id and its sealed slots, in a table of its plan and period that is dropped at release;
-so is the table of the requests that came, by which one that comes again is known.
+so is the table of the requests that came, by which one that comes again is known.  The terms of a plan, which are
+public, stay: those of its first publication hold for all that follow.
 No table has a column for an address, a header, a time or an order; rows are written sorted by their random id.
 
 A period goes open -> closing -> ready -> released, or open -> discarded.  Closing: nothing is added, and the batch has
