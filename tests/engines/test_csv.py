@@ -26,7 +26,9 @@ def test_labels_are_texts_as_they_stand(tmp_path: Path) -> None:
     assert truth(query, path)[:3] == pytest.approx([0.25, 0.5, 0.25])  # a line without anything is no row
 
 
-@pytest.mark.parametrize("raw", ["zip\n1\n\n2\n", "zip\n1\n\n", "zip\r\n1\r\n \t\r\n2", "\ufeffzip\n1\n "])
+@pytest.mark.parametrize(
+    "raw", ["zip\n1\n\n2\n", "zip\n1\n\n", "zip\r\n1\r\n \t\r\n2", "\ufeffzip\n1\n ", "zip\r1\r\r2\r"]
+)
 def test_an_empty_line_in_one_column_may_be_a_user(tmp_path: Path, raw: str) -> None:
     path = tmp_path / "zip.csv"
     query = Histogram(column="zip", labels=["1", "2"], mechanism="grr:eps0=1")

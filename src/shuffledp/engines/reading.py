@@ -7,6 +7,7 @@ user's values instead of names: no sentence shows what is in it.
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -69,7 +70,8 @@ def refuse_empty_lines(path: str | os.PathLike[str], names: Sequence[str]) -> No
     if len(names) > 1:
         return
     with opened(path, DATA) as stream:
-        lines = map(bytes.strip, iter(partial(stream.readline, _FIRST_LINE), b""))
+        text = io.TextIOWrapper(stream, "latin-1")  # every kind of line end counts, and no byte is refused here
+        lines = map(str.strip, iter(partial(text.readline, _FIRST_LINE), ""))
         next(filter(None, lines), None)  # the name, and what is above it
         if not all(lines):
             raise ParameterError(
