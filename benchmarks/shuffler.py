@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import shuffledp as sdp
-from shuffledp.shuffler import bhttp, keys, ohttp, sealing, signed
-from shuffledp.shuffler.home import Home
-from shuffledp.shuffler.ohttp_keys import Keys
+from shuffledp.shuffler import keys, oblivious_http, sealing, signed
+from shuffledp.shuffler.folder import ShufflerFolder
+from shuffledp.shuffler.oblivious_http import GatewayKeys
 from shuffledp.shuffler.publication import Publication, publish
 from shuffledp.shuffler.store import table_of
 
@@ -54,9 +54,9 @@ uvicorn.Server(uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_le
 _RELEASE = """
 import json, sys, time
 from pathlib import Path
-from shuffledp.shuffler.home import Home
+from shuffledp.shuffler.folder import ShufflerFolder
 from shuffledp.shuffler.service import Service
-made = [str(path) for path in Service(Home(Path(sys.argv[1]))).release_due()]
+made = [str(path) for path in Service(ShufflerFolder(Path(sys.argv[1]))).release_due()]
 most = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
 print(json.dumps({"released": made, "most": most, "cpu": time.process_time()}))
 """
@@ -117,9 +117,9 @@ async def _send_all(port: int, requests: list[bytes]) -> None:
     await asyncio.gather(*(client() for _ in range(CONNECTIONS)))
 
 
-def made(folder: Path, ago: int) -> tuple[Home, Publication]:
+def made(folder: Path, ago: int) -> tuple[ShufflerFolder, Publication]:
     """A shuffler with one plan, whose first period began some seconds ago and lasts a day."""
-    home = Home.make(folder)
+    home = ShufflerFolder.make(folder)
     fruit = sdp.queries.Histogram(column="x", labels=list(range(16)), mechanism="grr:eps0=2")
     plan = sdp.Plan(query=fruit, users=1000, delta=1e-6, name="x")
     key, analyst = Ed25519PrivateKey.generate(), X25519PrivateKey.generate()
@@ -140,12 +140,12 @@ def intake(folder: Path) -> Iterator[Row]:
     home, publication = made(folder / "intake", 60)
     digest = bytes.fromhex(publication.digest)
     plain = [sealing.pack(digest, 0, [one]) for one in reports(publication, REQUESTS)]
-    config = ohttp.decode_configs(Keys.load(home.ohttp).handed_out)[0]
+    config = oblivious_http.decode_configs(GatewayKeys.load(home.ohttp).handed_out)[0]
     fields = ((b"content-type", sealing.MEDIA_TYPE.encode()),)
     sealed = [
-        ohttp.encapsulate(
+        oblivious_http.encapsulate(
             config,
-            bhttp.Request(
+            oblivious_http.BinaryRequest(
                 method="POST", path="/reports", fields=fields, content=sealing.pack(digest, 0, [one])
             ).encode(),
         )[0]
@@ -155,7 +155,7 @@ def intake(folder: Path) -> Iterator[Row]:
     try:
         for name, path, kind, bodies in (
             ("POST /reports, one report each", "/reports", sealing.MEDIA_TYPE, plain),
-            ("POST /ohttp, one report each", "/ohttp", ohttp.REQUEST, sealed),
+            ("POST /ohttp, one report each", "/ohttp", oblivious_http.REQUEST, sealed),
         ):
             half = len(bodies) // 2
             for server in (bare, served):  # the first requests compile and connect
@@ -176,7 +176,7 @@ def intake(folder: Path) -> Iterator[Row]:
         served.stop()
 
 
-def fill(home: Home, publication: Publication, number: int) -> None:
+def fill(home: ShufflerFolder, publication: Publication, number: int) -> None:
     """Put reports into the store directly, in the order of their ids, as fast as it goes."""
     place = (bytes.fromhex(publication.digest), 0)
     store = home.open_store()

@@ -12,7 +12,7 @@ import shuffledp as sdp
 from reference.commands import run
 from reference.sealed_field import LABELS, Field, bad_rows, plan_of
 from shuffledp.shuffler.collect import collect
-from shuffledp.shuffler.released import Released
+from shuffledp.shuffler.release import ReleasedBatch
 
 pytestmark = pytest.mark.spark
 
@@ -22,7 +22,7 @@ def test_spark_counts_what_one_machine_counts(tmp_path: Path, cluster: Any, mech
     field = Field.make(tmp_path, plan_of(mechanism))
     rows = field.reports((LABELS * 75)[:300])
     bad = [*chain.from_iterable(bad_rows(field).values()), field.sealed(None), field.sealed(None)]
-    released = Released.read(field.release([*rows, *bad], parts=5), field.publication, field.shufflers)
+    released = ReleasedBatch.read(field.release([*rows, *bad], parts=5), field.publication, field.shufflers)
     found = []
     for how in ({}, {"engine": "spark", "session": cluster}):
         collector = sdp.Collector(field.publication.plan)

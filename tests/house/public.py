@@ -23,7 +23,7 @@ from shuffledp.composing import ledger_file
 from shuffledp.mechanisms.registry import signatures
 from shuffledp.programme import plans, spec
 from shuffledp.protocol import batch, collector_file, plan
-from shuffledp.shuffler import publication, released, statement
+from shuffledp.shuffler import publication, release, statement
 
 FILE = ROOT / "docs" / "public.json"
 #: One question per command that answers in JSON; the keys of the answer are a promise.
@@ -95,7 +95,7 @@ def _files() -> dict[str, Any]:
         "programme": spec.VERSION,
         "lock of a programme": plans.VERSION,
         "publication and withdrawal": publication.VERSION,
-        "manifest": released.CONTEXT.split()[-1],
+        "manifest": release.CONTEXT.split()[-1],
         "statement": statement.CONTEXT.split()[-1],
     }
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import shuffledp as sdp
 from reference.places import ROOT
 from shuffledp.shuffler import keys, sealing, signed
-from shuffledp.shuffler.home import Home
+from shuffledp.shuffler.folder import ShufflerFolder
 from shuffledp.shuffler.publication import Publication, publish, withdraw
 from shuffledp.shuffler.service import Service
 
@@ -32,7 +32,7 @@ class Deployed:
         self.folder, self.plan = folder, plan
         keys.generate(folder / "publisher", "signing")
         keys.generate(folder / "analyst", "sealing")
-        self.home = Home.make(folder / "shuffler")
+        self.home = ShufflerFolder.make(folder / "shuffler")
         self.publisher = (folder / "publisher" / "signing.pub").read_text().strip()
         (self.home.publishers / "one.pub").write_text(self.publisher + "\n")
         self.key = keys.signing(folder / "publisher" / "signing.key")

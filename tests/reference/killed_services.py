@@ -22,12 +22,12 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from shuffledp.shuffler import bhttp, ohttp, sealing
+from shuffledp.shuffler import oblivious_http, sealing
 
 _WATCHED = {
-    "intake": ("/shuffler/intake.py", "/shuffler/store.py", "/shuffler/sqlite.py", "/shuffler/postgres.py"),
+    "intake": ("/shuffler/intake.py", "/shuffler/store.py", "/shuffler/postgres.py"),
     "release": (
-        *("/shuffler/release.py", "/shuffler/store.py", "/shuffler/sqlite.py", "/shuffler/postgres.py"),
+        *("/shuffler/release.py", "/shuffler/store.py", "/shuffler/postgres.py"),
         *("/_support/files.py", "/protocol/scattered.py"),
     ),
 }
@@ -68,7 +68,7 @@ def serve_forks() -> None:
     import shuffledp.protocol.scattered
     import shuffledp.shuffler.postgres
     import shuffledp.shuffler.service
-    import shuffledp.shuffler.sqlite  # noqa: F401
+    import shuffledp.shuffler.store  # noqa: F401
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
@@ -84,14 +84,14 @@ def _run(folder: str, port: int, at: list[Any] | None) -> None:
         log = os.open(f"{folder}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         for stream in (1, 2):
             os.dup2(log, stream)
-        from shuffledp.shuffler.home import Home
+        from shuffledp.shuffler.folder import ShufflerFolder
         from shuffledp.shuffler.service import Service, serve
 
         now = Path(f"{folder}.now")
         if at:
             tracer = _tracer(at[0], at[1], Path(f"{folder}.lines"))
             threading.settrace(tracer)
-        service = Service(Home(Path(folder)), clock=lambda: float(now.read_text()), tick=0.02)
+        service = Service(ShufflerFolder(Path(folder)), clock=lambda: float(now.read_text()), tick=0.02)
         serve(service, port=port)
     except BaseException as error:
         print("ended", repr(error), flush=True)
@@ -199,11 +199,11 @@ def post(port: int, path: str, kind: str, body: bytes, seconds: float = 5) -> tu
         connection.close()
 
 
-def keys_of(port: int) -> ohttp.KeyConfig:
+def keys_of(port: int) -> oblivious_http.KeyConfig:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", "/ohttp-keys")
-        return ohttp.decode_configs(connection.getresponse().read())[0]
+        return oblivious_http.decode_configs(connection.getresponse().read())[0]
     finally:
         connection.close()
 
@@ -213,13 +213,13 @@ def send(port: int, body: bytes, sealed: bool) -> int:
     if not sealed:
         return post(port, "/reports", sealing.MEDIA_TYPE, body)[0]
     fields = ((b"content-type", sealing.MEDIA_TYPE.encode()),)
-    request = bhttp.Request(method="POST", path="/reports", fields=fields, content=body)
-    raw, exchange = ohttp.encapsulate(keys_of(port), request.encode())
-    status, answer = post(port, "/ohttp", ohttp.REQUEST, raw)
+    request = oblivious_http.BinaryRequest(method="POST", path="/reports", fields=fields, content=body)
+    raw, exchange = oblivious_http.encapsulate(keys_of(port), request.encode())
+    status, answer = post(port, "/ohttp", oblivious_http.REQUEST, raw)
     if status != 200:
         return status
-    found = bhttp.decode(exchange.open_answer(answer))
-    if not isinstance(found, bhttp.Response):
+    found = oblivious_http.decode_message(exchange.open_answer(answer))
+    if not isinstance(found, oblivious_http.BinaryResponse):
         raise TypeError("a request came back")
     return found.status
 

@@ -66,7 +66,7 @@ class Field:
         """A message or a blank of this plan, sealed to the analyst unless something else is said."""
         found = self.publication
         terms = {
-            "size": found.portable["message_bytes"],
+            "size": found.program["message_bytes"],
             "public": found.sealing,
             "digest": bytes.fromhex(found.digest),
         }
@@ -76,7 +76,7 @@ class Field:
         """The sealed slots of users with these values, one after the other."""
         made: list[bytes] = []
         for value in values:
-            messages: list[bytes | None] = [*draw(self.publication.portable, value, secrets.token_bytes)]
+            messages: list[bytes | None] = [*draw(self.publication.program, value, secrets.token_bytes)]
             messages += [None] * (self.publication.slots - len(messages))
             made += [self.sealed(message, period=period) for message in messages]
         return made
@@ -95,20 +95,14 @@ class Field:
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             files.append({"name": path.name, "messages": len(some), "sha256": digest})
         period = changed.get("period", 3)
-        starts, ends = found.window(period)
         manifest = {
             "format": "shuffledp manifest",
             "version": 1,
             "batch": hashlib.sha256(name.encode()).hexdigest()[:32],
-            "plan": found.digest,
-            "serial": found.serial,
+            "publication": found.digest,
             "period": period,
-            "starts": starts,
-            "ends": ends,
-            "minimum": found.minimum,
             "contributors": len(rows) // found.slots,
             "messages": len(rows),
-            "sealed_bytes": found.sealed_bytes,
             "files": files,
             "refused": {"replayed": 2},
             **changed,

@@ -7,24 +7,40 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from shuffledp.protocol.plan import content_digest
+import shuffledp as sdp
+from shuffledp.protocol.portable import portable
 from shuffledp.shuffler import sealing, signed
-from shuffledp.shuffler.home import Home
+from shuffledp.shuffler.folder import ShufflerFolder
 from shuffledp.shuffler.keys import base64url
+from shuffledp.shuffler.publication import guarantee_of, program_text
 
 START = 1_800_000_000
 LENGTH = 1000
 
 
+@cache
+def small_plan(name: str, slots: int) -> sdp.Plan:
+    """A plan of three users with messages of one byte."""
+    query = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+    return sdp.Plan(query=query, users=3, delta=1e-6, name=name, reports_per_user=slots)
+
+
+@cache
+def small_guarantee(name: str, slots: int) -> dict[str, Any]:
+    plan = small_plan(name, slots)
+    return guarantee_of(plan, portable(plan))
+
+
 @dataclass
 class World:
-    """A shuffler's home, a publisher and an analyst; the plan is a name, since the service reads nothing else of it."""
+    """A shuffler's home, a publisher and an analyst of a small plan."""
 
     folder: Path
     store: str = ""
@@ -34,23 +50,20 @@ class World:
     analyst: X25519PrivateKey = field(default_factory=X25519PrivateKey.generate)
 
     def __post_init__(self) -> None:
-        self.home = Home.make(self.folder, store=self.store)
+        self.home = ShufflerFolder.make(self.folder, store=self.store)
         raw = self.publisher.public_key().public_bytes_raw()
         (self.home.publishers / "one.pub").write_text(f"ed25519 {base64url(raw)}\n")
 
     def publish(self, name: str = "fruit", file: str = "", **more: Any) -> bytes:
-        """Drop a publication in, and give the digest of its plan."""
-        plan = {"name": name}
-        digest = content_digest(plan)
+        """Drop a publication in, and give its digest."""
+        plan = small_plan(name, self.slots)
         payload = {
             "format": "shuffledp publication",
             "version": 1,
             "serial": 1,
             "name": name,
-            "plan": plan,
-            "digest": digest,
-            "portable": dict.fromkeys(("columns", "input", "law", "encoding"), 0)
-            | {"message_bytes": self.size, "slots": self.slots, "reports_per_user": 1},
+            "plan": plan.to_dict(),
+            "program": program_text(portable(plan)),
             "minimum": 3,
             "starts": START,
             "length": LENGTH,
@@ -58,19 +71,19 @@ class World:
             "expires": START + 10**8,
             "dispose": 500,
             "analyst": {"sealing": base64url(self.analyst.public_key().public_bytes_raw())},
-            "guarantee": {"epsilon": 1.0, "delta": 1e-6, "local_epsilon": 2.0},
+            "guarantee": small_guarantee(name, self.slots),
         } | more
-        self.drop(file or f"{name}.json", "shuffledp publication 1", payload)
-        return bytes.fromhex(digest)
+        envelope = self.drop(file or f"{name}.json", "shuffledp publication 1", payload)
+        return bytes.fromhex(signed.digest("shuffledp publication 1", envelope))
 
-    def withdraw(self, name: str = "fruit", serial: int = 1) -> None:
-        digest = content_digest({"name": name})
-        payload = {"format": "shuffledp withdrawal", "version": 1, "digest": digest, "name": name, "serial": serial}
+    def withdraw(self, digest: bytes, name: str = "fruit") -> None:
+        payload = {"format": "shuffledp withdrawal", "version": 1, "publication": digest.hex(), "name": name}
         self.drop(f"{name}-withdrawn.json", "shuffledp withdrawal 1", payload | {"reason": "an error"})
 
-    def drop(self, file: str, context: str, payload: dict[str, Any]) -> None:
+    def drop(self, file: str, context: str, payload: dict[str, Any]) -> dict[str, Any]:
         envelope = signed.sign(context, payload, self.publisher)
         (self.home.plans_folder / file).write_text(json.dumps(envelope))
+        return envelope
 
     def report(self, digest: bytes, period: int, message: bytes = b"x") -> sealing.Report:
         """One client's report: its message and blanks."""

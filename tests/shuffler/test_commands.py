@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 import shuffledp as sdp
 from shuffledp.cli import main
 from shuffledp.shuffler import keys, sealing, signed
-from shuffledp.shuffler.home import Home
+from shuffledp.shuffler.folder import ShufflerFolder
 from shuffledp.shuffler.publication import Publication
-from shuffledp.shuffler.store import Entry
+from shuffledp.shuffler.store import ReceivedReports
 
 pytestmark = pytest.mark.shuffler
 
@@ -46,14 +46,14 @@ def test_from_keys_to_a_batch(plan: Path, tmp_path: Path) -> None:
     assert made.exit_code == 0, made.output
     (folder / "publishers" / "a.pub").write_text((analyst / "signing.pub").read_text())
     (folder / "plans" / "fruit.json").write_text(published.read_text())
-    home = Home(folder)
+    home = ShufflerFolder(folder)
     publication = Publication.read(signed.read(published), keys.trusted(home.publishers))
     assert publication.window(0)[1] - publication.window(0)[0] == 3600 and publication.serial == 3
     size = publication.slots * publication.sealed_bytes
     store = home.open_store()
     store.add(
         [
-            Entry(
+            ReceivedReports(
                 (bytes.fromhex(publication.digest), 0),
                 [sealing.Report(os.urandom(16), os.urandom(size)) for _ in range(100)],
             )
@@ -62,9 +62,9 @@ def test_from_keys_to_a_batch(plan: Path, tmp_path: Path) -> None:
     )
     store.shut()
     told = json.loads(run("status", folder, "--json").stdout)
-    assert told["periods"][0] | {"plan": 0} == {
-        **{"plan": 0, "period": 0, "state": "open", "contributors": 100, "refused": {}},
-    }
+    expected = {"period": 0, "state": "open", "contributors": 100, "refused": {}}
+    assert told["periods"] == [{"publication": publication.digest, **expected}]
+    assert f"digest: {publication.digest}" in made.stdout and publication.program_digest in made.stdout
     assert [key["state"] for key in told["keys"]] == ["active", "pending"] and told["problems"] == []
     released = json.loads(run("release", folder, "--json").stdout)["released"]
     assert [Path(path).name for path in released] == [f"{publication.digest[:12]}-0"]

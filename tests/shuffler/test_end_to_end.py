@@ -24,7 +24,7 @@ from reference.deployed import Deployed
 from reference.shuffling import until
 from reference.site import Site, Tab
 from shuffledp.shuffler import keys
-from shuffledp.shuffler.ohttp_keys import rotate
+from shuffledp.shuffler.oblivious_http import rotate
 from shuffledp.shuffler.service import Service
 
 pytestmark = pytest.mark.shuffler

@@ -21,7 +21,7 @@ import shuffledp as sdp
 from handbook.blocks import blocks
 from reference.deployed import CLIENT, MANY, Deployed
 from reference.places import ROOT
-from shuffledp.shuffler.ohttp_keys import rotate
+from shuffledp.shuffler.oblivious_http import rotate
 
 pytestmark = pytest.mark.shuffler
 LABELS = ["apple", "pear", "plum"]

@@ -128,7 +128,7 @@ class Run:
     def state(self, period: int) -> str:
         store = self.world.home.open_store()
         try:
-            return {held.place: held.state for held in store.held()}[self.digest, period]
+            return {held.place: held.state for held in store.periods()}[self.digest, period]
         finally:
             store.shut()  # type: ignore[attr-defined]
 

@@ -18,7 +18,7 @@ import pytest
 from handbook.blocks import Block, blocks
 from reference.deployed import MANY
 from reference.places import ROOT
-from shuffledp.shuffler.home import Home
+from shuffledp.shuffler.folder import ShufflerFolder
 from shuffledp.shuffler.service import Service
 
 pytestmark = pytest.mark.shuffler
@@ -67,7 +67,7 @@ def test_the_page_works_as_it_is_written(tmp_path: Path, monkeypatch: pytest.Mon
         said = names["json"].loads(done.stdout)
         assert [one["status"] for one in said] == ["sent"] * 210
         ran(programs[3]._replace(code=programs[3].code.replace("http://127.0.0.1:8080", address)), names)
-    Service(Home(tmp_path / "shuffler"), clock=lambda: time.time() + 1900).release_due()
+    Service(ShufflerFolder(tmp_path / "shuffler"), clock=lambda: time.time() + 1900).release_due()
     assert "banana" in shuffledp(collect) and (tmp_path / "statement.json").exists()
     assert shuffledp(certify).startswith("Verified: batch ")
 

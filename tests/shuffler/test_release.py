@@ -27,10 +27,10 @@ from scipy import stats
 from reference.databases import Cluster
 from reference.shuffling import LENGTH, START, Clock, World, until
 from shuffledp.errors import ShuffleDPError
-from shuffledp.shuffler import bhttp, ohttp, release, sealing
-from shuffledp.shuffler.ohttp_keys import rotate
+from shuffledp.shuffler import oblivious_http, release, sealing
+from shuffledp.shuffler.oblivious_http import rotate
 from shuffledp.shuffler.service import Service
-from shuffledp.shuffler.store import Entry, StoreUnavailableError
+from shuffledp.shuffler.store import ReceivedReports, StoreUnavailableError
 
 pytestmark = pytest.mark.shuffler
 OVER = START + LENGTH + 60.0
@@ -67,7 +67,9 @@ def test_the_order_is_independent_of_arrival_and_of_who_sent_what(
     made = service(world, clock)
     sent = [os.urandom(2 * 50) for _ in range(users)]  # two sealed messages each, in the order of arrival
     for first in range(0, users, 50):
-        made.store.add([Entry((digest, 0), [sealing.Report(os.urandom(16), s)]) for s in sent[first : first + 50]], {})
+        made.store.add(
+            [ReceivedReports((digest, 0), [sealing.Report(os.urandom(16), s)]) for s in sent[first : first + 50]], {}
+        )
     clock.now = OVER
     (batch,) = made.release_due()
     made.store.shut()
@@ -99,7 +101,7 @@ def test_a_million_rows_are_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def filled(world: World, clock: Clock, number: int = 5) -> tuple[Service, bytes]:
     digest = world.publish()
     made = service(world, clock)
-    made.store.add([Entry((digest, 0), [world.report(digest, 0) for _ in range(number)])], {})
+    made.store.add([ReceivedReports((digest, 0), [world.report(digest, 0) for _ in range(number)])], {})
     clock.now = OVER
     return made, digest
 
@@ -136,12 +138,25 @@ def test_a_store_that_lost_a_report_releases_nothing(world: World, clock: Clock)
 def test_a_period_that_cannot_be_released_does_not_hold_up_the_others(world: World, clock: Clock) -> None:
     made, digest = filled(world, clock)
     clock.now = START + LENGTH
-    made.store.add([Entry((digest, 1), [world.report(digest, 1) for _ in range(5)])], {})
+    made.store.add([ReceivedReports((digest, 1), [world.report(digest, 1) for _ in range(5)])], {})
     (world.home.outbox / f"{digest.hex()[:12]}-0").mkdir()
     clock.now = OVER + LENGTH
     with pytest.raises(ShuffleDPError, match="move it away"):
         made.release_due()
     assert (world.home.outbox / f"{digest.hex()[:12]}-1" / "manifest.json").exists()
+    made.store.shut()
+
+
+def test_a_period_is_released_although_the_file_of_its_publication_was_replaced(world: World, clock: Clock) -> None:
+    made, digest = filled(world, clock)
+    clock.now = START + 1
+    later = world.publish(serial=2, starts=START + 10**8, expires=START + 10**9)  # in the same file
+    made._look()
+    assert set(made._publications.found) == {later}
+    assert made.release_due() == []
+    clock.now = OVER
+    (batch,) = made.release_due()
+    assert batch.name == f"{digest.hex()[:12]}-0" and len(rows(batch)) == 10
     made.store.shut()
 
 
@@ -172,7 +187,7 @@ def test_a_commit_that_was_made_though_it_failed_loses_no_batch(
         made.release_due()
     (batch,) = made.release_due()
     assert len(rows(batch)) == 10
-    assert [one.state for one in made.store.held()] == ["released"]
+    assert [one.state for one in made.store.periods()] == ["released"]
     made.store.shut()
 
 
@@ -220,7 +235,7 @@ def test_a_crash_at_any_step_of_a_release_leaves_one_batch(
     last = service(world, clock)
     taken += [rows(path.rename(world.folder / "taken")) for path in last.release_due() if path.exists()]
     assert [len(batch) for batch in taken] == [10]
-    assert [one.state for one in last.store.held()] == ["released"]
+    assert [one.state for one in last.store.periods()] == ["released"]
     assert list(world.home.outbox.iterdir()) == []
     last.store.shut()
 
@@ -241,11 +256,11 @@ def test_what_another_took_over_is_swept(world: World, clock: Clock, monkeypatch
         made.release_due()
     assert hidden.exists()
     assert made.release_due() == [] and not hidden.exists()
-    assert [(one.state, one.owner) for one in made.store.held()] == [("ready", "another")]
+    assert [(one.state, one.owner) for one in made.store.periods()] == [("ready", "another")]
     made.store.shut()
 
 
-def test_a_withdrawal_after_a_crash_leaves_nothing_of_a_batch(
+def test_a_withdrawal_after_a_crash_lets_no_batch_leave(
     world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, digest = filled(world, clock)
@@ -257,12 +272,45 @@ def test_a_withdrawal_after_a_crash_leaves_nothing_of_a_batch(
             made.release_due()
     assert list(hidden.iterdir())
     made.store.shut()
-    world.withdraw()
+    world.withdraw(digest)
     again = service(world, clock)
     assert again.release_due() == again.release_due() == []
-    assert [one.state for one in again.store.held()] == ["discarded"]
+    assert [(one.state, one.contributors) for one in again.store.periods()] == [("closing", 5)]
+    clock.now = START + LENGTH + 500
+    assert again.release_due() == again.release_due() == []
+    assert [one.state for one in again.store.periods()] == ["discarded"]
     assert list(world.home.outbox.iterdir()) == []
     again.store.shut()
+
+
+def test_what_was_withdrawn_does_not_leave_and_is_kept_until_its_end_unless_the_operator_discards_it(
+    world: World, clock: Clock
+) -> None:
+    made, digest = filled(world, clock)
+    world.withdraw(digest)
+    made._look()
+    assert made.release_due() == [] and [one.contributors for one in made.store.periods()] == [5]
+    texts = {file: file.read_text() for file in world.home.plans_folder.glob("*.json")}
+    for file in texts:  # a withdrawal is for good, wherever its file is
+        file.unlink()
+    made._look()
+    assert made.release_due() == [] and made._publications.remembered(digest) is not None
+    (world.home.plans_folder / "fruit.json").write_text(texts[world.home.plans_folder / "fruit.json"])
+    made._look()
+    assert made._publications.find(digest)[1] and made._publications.in_force == {} and made.release_due() == []
+    assert made.release_due(discard=True) == []
+    assert [one.state for one in made.store.periods()] == ["discarded"]
+    made.store.shut()
+
+
+def test_what_a_publisher_signed_whom_nobody_trusts_any_more_does_not_leave(world: World, clock: Clock) -> None:
+    made, _ = filled(world, clock)
+    (world.home.publishers / "one.pub").unlink()
+    made._look()
+    assert made.release_due() == [] and made._publications.in_force == {}
+    clock.now = START + LENGTH + 500
+    assert made.release_due() == [] and [one.state for one in made.store.periods()] == ["discarded"]
+    made.store.shut()
 
 
 def test_a_full_disk_loses_nothing(world: World, clock: Clock) -> None:
@@ -276,14 +324,14 @@ def test_a_full_disk_loses_nothing(world: World, clock: Clock) -> None:
         for _ in range(200):
             some = [sealing.Report(os.urandom(16), os.urandom(100)) for _ in range(50)]
             try:
-                made.store.add([Entry((digest, 0), some)], {})
+                made.store.add([ReceivedReports((digest, 0), some)], {})
             except StoreUnavailableError:
                 break
             kept += some
         else:
             raise RuntimeError("the disk was never full")
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        made.store.add([Entry((digest, 0), some)], {})  # there is room again
+        made.store.add([ReceivedReports((digest, 0), some)], {})  # there is room again
         kept += some
         clock.now = OVER
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
@@ -342,7 +390,7 @@ def files(*folders: Path) -> dict[Path, bytes]:
 
 def send_all(world: World, port: int, digest: bytes) -> tuple[list[sealing.Report], list[bytes]]:
     """Thirty reports, half of them sealed: the reports, and the encapsulated keys."""
-    config = ohttp.decode_configs(until(lambda: ask(port, "GET", "/ohttp-keys")))[0]
+    config = oblivious_http.decode_configs(until(lambda: ask(port, "GET", "/ohttp-keys")))[0]
     reports, encs = [world.report(digest, 0) for _ in range(30)], []
     for i, report in enumerate(reports):
         body = sealing.pack(digest, 0, [report])
@@ -350,10 +398,10 @@ def send_all(world: World, port: int, digest: bytes) -> tuple[list[sealing.Repor
             ask(port, "POST", "/reports", body, sealing.MEDIA_TYPE)
         else:
             fields = ((b"content-type", sealing.MEDIA_TYPE.encode()), (b"user-agent", AGENT.encode()))
-            request = bhttp.Request(method="POST", path="/reports", fields=fields, content=body)
-            raw, exchange = ohttp.encapsulate(config, request.encode())
+            request = oblivious_http.BinaryRequest(method="POST", path="/reports", fields=fields, content=body)
+            raw, exchange = oblivious_http.encapsulate(config, request.encode())
             encs.append(exchange.enc)
-            ask(port, "POST", "/ohttp", raw, ohttp.REQUEST)
+            ask(port, "POST", "/ohttp", raw, oblivious_http.REQUEST)
     return reports, encs
 
 
@@ -407,5 +455,5 @@ def test_nothing_is_left_that_tells_who_when_or_in_which_order(kind: str, tmp_pa
         connection = sqlite3.connect(world.folder / "store.sqlite")
         tables = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall())
         connection.close()
-        assert set(tables) == {"plans", "periods", "counts"}
+        assert set(tables) == {"publications", "withdrawals", "periods", "counts"}
         assert all("WITHOUT ROWID" in sql for sql in tables.values())

@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import shuffledp as sdp
 from reference.sealed_field import LENGTH, STARTS, Field, plan_of
-from shuffledp.shuffler import bhttp, keys, ohttp, signed
-from shuffledp.shuffler.kept import Kept, Record
-from shuffledp.shuffler.publication import withdraw
+from shuffledp.shuffler import keys, oblivious_http, signed
+from shuffledp.shuffler.publication import program_text, withdraw
 from shuffledp.shuffler.sealing import MEDIA_TYPE, read_header, unpack, unseal
+from shuffledp.shuffler.sender import KeptReport, ReportFolder
 
 NOW = STARTS + 2 * LENGTH + 100
 
@@ -41,8 +41,8 @@ class Shuffler:
     def get(self, path: str) -> tuple[int, bytes]:
         if path == "/plans":
             return 200, json.dumps({"publications": self.publications, "withdrawals": self.withdrawals}).encode()
-        config = ohttp.KeyConfig(self.number, self.key.public_key().public_bytes_raw())
-        return (200, ohttp.encode_configs([config])) if path == "/ohttp-keys" else (404, b"")
+        config = oblivious_http.KeyConfig(self.number, self.key.public_key().public_bytes_raw())
+        return (200, oblivious_http.encode_configs([config])) if path == "/ohttp-keys" else (404, b"")
 
     def post(self, path: str, kind: str, raw: bytes) -> tuple[int, bytes]:
         todo = self.next.pop(0) if self.next else 200
@@ -54,15 +54,18 @@ class Shuffler:
             assert kind == MEDIA_TYPE
             self.bodies.append(raw)
             return todo, b'{"stored": 1}'
-        assert (path, kind) == ("/ohttp", ohttp.REQUEST)
+        assert (path, kind) == ("/ohttp", oblivious_http.REQUEST)
         try:
-            _, inner, exchange = ohttp.decapsulate(raw, {self.number: ohttp.private_key(self.key)})
-        except ohttp.UnknownKeyError:
+            _, inner, exchange = oblivious_http.decapsulate(raw, {self.number: oblivious_http.private_key(self.key)})
+        except oblivious_http.UnknownKeyError:
             return 400, b"{}"
-        request = bhttp.decode(inner)
-        assert isinstance(request, bhttp.Request) and (request.method, request.path) == ("POST", "/reports")
+        request = oblivious_http.decode_message(inner)
+        assert isinstance(request, oblivious_http.BinaryRequest) and (request.method, request.path) == (
+            "POST",
+            "/reports",
+        )
         self.bodies.append(request.content)
-        answer = bhttp.Response(status=todo, content=b'{"error": "as the test wants it"}').encode()
+        answer = oblivious_http.BinaryResponse(status=todo, content=b'{"error": "as the test wants it"}').encode()
         return 200, exchange.seal_answer(answer + bytes(-len(answer) % 256))
 
 
@@ -189,7 +192,7 @@ def test_a_new_period_is_a_new_draw_and_an_old_report_is_given_up(field: Field, 
         later.resend()  # the older one is too late already and is not sent; the shuffler does not want the other
     assert [read_header(body)[1] for body in shuffler.bodies] == [2, 3, 3]
     assert later.resend() == 0 and not later.report(field.envelope, "home")
-    assert not list(Kept(field.folder / "client").unsent())
+    assert not list(ReportFolder(field.folder / "client").unsent())
 
 
 def test_a_relay_gets_the_report_and_a_mirror_is_asked_for_keys(field: Field, shuffler: Shuffler) -> None:
@@ -238,8 +241,8 @@ def test_two_processes_send_one_draw(field: Field, shuffler: Shuffler) -> None:
 
 
 def _keep(folder: str, i: int, out: Any) -> None:
-    kept = Kept(folder)
-    out.put([kept.create(Record(64 * "a", p, 1e12, "kept", bytes([i]))).body for p in range(40)])
+    kept = ReportFolder(folder)
+    out.put([kept.create(KeptReport(64 * "a", p, 1e12, "kept", bytes([i]))).body for p in range(40)])
 
 
 def test_processes_that_race_keep_one_report_each_period(tmp_path: Path) -> None:
@@ -282,7 +285,7 @@ def test_publications_that_are_not_trusted_are_not_answered(field: Field, shuffl
     one.admitted(newer.envelope)
     refuses(sender(field, shuffler), field.envelope, "must be the newest, serial 2, got 1")
     other = Field.make(field.folder, plan_of("pure-dump:messages=3"), serial=2)
-    refuses(one, other.envelope, "serial 2 of 'pages' must be one plan, got another")
+    refuses(one, other.envelope, "serial 2 of 'pages' must be one publication, got another")
     shuffler.publications = [field.envelope, newer.envelope, stranger.envelope]
     assert [found.serial for found in one.publications()] == [2] and len(one.refused) == 2
     key = keys.signing(field.folder / "analyst/signing.key")
@@ -292,23 +295,55 @@ def test_publications_that_are_not_trusted_are_not_answered(field: Field, shuffl
     assert not shuffler.outer
 
 
+def test_a_name_belongs_to_the_key_that_the_client_saw_first(field: Field, shuffler: Shuffler, tmp_path: Path) -> None:
+    stranger = Field.make(tmp_path / "stranger", plan_of(), serial=9)
+    trust = [folder / "analyst/signing.pub" for folder in (field.folder, stranger.folder)]
+    one = sdp.Sender(
+        tmp_path / "both",
+        publishers=trust,
+        service=shuffler.address,
+        clock=lambda: NOW,  # type: ignore[attr-defined]
+    )
+    assert one.report(field.envelope, "home")
+    refuses(one, stranger.envelope, "must be signed by the key of those before")
+    key = keys.signing(stranger.folder / "analyst/signing.key")
+    payload = {"format": "shuffledp withdrawal", "version": 1, "publication": field.publication.digest}
+    forged = signed.sign("shuffledp withdrawal 1", payload | {"name": "pages", "reason": "rivalry"}, key)
+    shuffler.withdrawals = [forged]
+    shuffler.publications = [field.envelope]
+    assert [found.digest for found in one.publications()] == [field.publication.digest]
+
+
+def test_a_withdrawal_is_remembered_though_the_service_hides_it(field: Field, shuffler: Shuffler) -> None:
+    shuffler.publications = [field.envelope]
+    key = keys.signing(field.folder / "analyst/signing.key")
+    shuffler.withdrawals = [withdraw(field.publication, key)]
+    assert sender(field, shuffler).publications() == []
+    shuffler.withdrawals = []
+    assert sender(field, shuffler).publications() == []
+    refuses(sender(field, shuffler), field.envelope, "must not be withdrawn")
+
+
 @pytest.mark.parametrize(
-    ("change", "said"),
+    "change",
     [
-        ({"slots": 2**40}, "a sealed report must have at most"),
-        ({"reports_per_user": 2**53}, "a law must take at most"),
-        ({"reports_per_user": 2}, "messages must fit 2 slots, got 4"),
-        ({"law": {"kind": "uniform", "size": 0}}, "a law must draw from at least one number"),
-        ({"law": {"kind": "uniform", "size": 2**40}}, "the law of 'pages' must be one that can be run"),
-        ({"law": {"kind": "keep"}}, "the law of 'pages' must be one that can be run"),
-        ({"law": {"kind": "uniform", "size": "many"}}, "the law of 'pages' must be one that can be run"),
-        ({"encoding": {"kind": "number", "bytes": 2**40}}, "the law of 'pages' must be one that can be run"),
-        ({"input": {"kind": "bins"}}, "the law of 'pages' must be one that can be run"),
+        {"slots": 2**40},
+        {"reports_per_user": 2**53},
+        {"reports_per_user": 2},
+        {"law": {"kind": "same"}},
+        {"law": {"kind": "uniform", "size": 0}},
+        {"law": {"kind": "keep"}},
+        {"law": {"kind": "uniform", "size": "many"}},
+        {"encoding": {"kind": "number", "bytes": 2**40}},
+        {"input": {"kind": "bins"}},
     ],
 )
-def test_a_signed_law_that_cannot_be_run_is_refused(field: Field, shuffler: Shuffler, change: Any, said: str) -> None:
+def test_a_signed_program_that_is_not_that_of_its_plan_is_refused(
+    field: Field, shuffler: Shuffler, change: Any
+) -> None:
+    said = "program of the publication must be that of its plan, got another"
     payload = json.loads(field.envelope["payload"])
-    payload["portable"] |= change
+    payload["program"] = program_text(json.loads(payload["program"]) | change)
     key = keys.signing(field.folder / "analyst/signing.key")
     refuses(sender(field, shuffler), signed.sign("shuffledp publication 1", payload, key), said)
     assert not shuffler.outer

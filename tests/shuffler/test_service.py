@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,19 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
-from reference.shuffling import LENGTH, START, Clock, World
-from shuffledp.shuffler import answers, bhttp, intake, ohttp, sealing, signed
-from shuffledp.shuffler.ohttp_keys import rotate
+from reference.shuffling import LENGTH, START, Clock, World, small_guarantee, small_plan
+from shuffledp.protocol.portable import portable
+from shuffledp.shuffler import intake, oblivious_http, sealing, signed
+from shuffledp.shuffler import service as service_module
+from shuffledp.shuffler.keys import base64url
+from shuffledp.shuffler.oblivious_http import rotate
+from shuffledp.shuffler.publication import program_text
 from shuffledp.shuffler.service import Service
-from shuffledp.shuffler.store import Place
+from shuffledp.shuffler.store import PeriodKey
 
 pytestmark = pytest.mark.shuffler
 TYPE = {"content-type": sealing.MEDIA_TYPE}
-OHTTP = {"content-type": ohttp.REQUEST}
+OHTTP = {"content-type": oblivious_http.REQUEST}
 
 
 @pytest.fixture
@@ -39,20 +42,20 @@ class Asked:
     async def plain(self, body: bytes, **more: str) -> httpx.Response:
         return await self.http.post("/reports", content=body, headers=TYPE | more)
 
-    async def keys(self) -> ohttp.KeyConfig:
-        return ohttp.decode_configs((await self.http.get("/ohttp-keys")).content)[0]
+    async def keys(self) -> oblivious_http.KeyConfig:
+        return oblivious_http.decode_configs((await self.http.get("/ohttp-keys")).content)[0]
 
     async def sealed(
-        self, body: bytes, config: ohttp.KeyConfig | None = None, fields: bhttp.Fields = ()
-    ) -> bhttp.Response:
+        self, body: bytes, config: oblivious_http.KeyConfig | None = None, fields: oblivious_http.Fields = ()
+    ) -> oblivious_http.BinaryResponse:
         fields = ((b"content-type", sealing.MEDIA_TYPE.encode()), *fields)
-        request = bhttp.Request(method="POST", path="/reports", fields=fields, content=body)
-        raw, exchange = ohttp.encapsulate(config or await self.keys(), request.encode())
+        request = oblivious_http.BinaryRequest(method="POST", path="/reports", fields=fields, content=body)
+        raw, exchange = oblivious_http.encapsulate(config or await self.keys(), request.encode())
         answer = await self.http.post("/ohttp", content=raw, headers=OHTTP)
-        assert answer.status_code == 200 and answer.headers["content-type"] == ohttp.RESPONSE, answer.text
+        assert answer.status_code == 200 and answer.headers["content-type"] == oblivious_http.RESPONSE, answer.text
         assert (len(answer.content) - 32) % 256 == 0
-        found = bhttp.decode(exchange.open_answer(answer.content))
-        assert isinstance(found, bhttp.Response)
+        found = oblivious_http.decode_message(exchange.open_answer(answer.content))
+        assert isinstance(found, oblivious_http.BinaryResponse)
         return found
 
     async def metrics(self) -> dict[str, int]:
@@ -61,8 +64,8 @@ class Asked:
             line.rpartition(" ")[0].removeprefix("shuffledp_shuffler_"): int(line.rpartition(" ")[2]) for line in lines
         }
 
-    def contributors(self, place: Place) -> int:
-        return next((held.contributors for held in self.service.store.held() if held.place == place), 0)
+    def contributors(self, place: PeriodKey) -> int:
+        return next((held.contributors for held in self.service.store.periods() if held.place == place), 0)
 
 
 def asking(world: World, clock: Clock, test: Callable[[Asked], Awaitable[None]], **more: Any) -> None:
@@ -127,7 +130,7 @@ def test_reports_come_in_both_ways_and_leave_as_one_batch(world: World, clock: C
         assert sorted(m for m in found if m is not None) == [bytes([i]) for i in range(50)]
         assert found.count(None) == 50
         assert ask.service.release_due() == []
-        (held,) = ask.service.store.held()
+        (held,) = ask.service.store.periods()
         assert (held.state, held.contributors) == ("released", 0)
         # even a clock that goes back does not open the period again
         clock.now = START + 10
@@ -140,7 +143,7 @@ def test_an_issuer_says_who_may_report(world: World, clock: Clock) -> None:
     digest, asked = world.publish(), []
 
     class Members:
-        def admits(self, token: bytes, place: Place) -> bool:
+        def admits(self, token: bytes, place: PeriodKey) -> bool:
             asked.append((token, place))
             return token == b"member"
 
@@ -171,7 +174,7 @@ def test_below_the_minimum_nothing_leaves_and_it_is_discarded_in_the_end(world: 
         assert ask.contributors((digest, 0)) == 2
         clock.now += 2
         assert ask.service.release_due() == []
-        (held,) = ask.service.store.held()
+        (held,) = ask.service.store.periods()
         assert (held.state, held.contributors) == ("discarded", 0)
         assert list(world.home.outbox.iterdir()) == []
         assert (await ask.metrics())['periods_total{state="discarded"}'] == 1
@@ -221,19 +224,19 @@ def test_what_is_refused(world: World, clock: Clock) -> None:
         for path, status in [("/reports", 404), ("/plans/00", 404), ("/../keys/ohttp.json", 404)]:
             assert (await ask.http.get(path)).status_code == status
         for request, status in [
-            (bhttp.Request(method="GET", path="/reports"), 404),
-            (bhttp.Request(method="POST", path="/reports", content=good), 415),
+            (oblivious_http.BinaryRequest(method="GET", path="/reports"), 404),
+            (oblivious_http.BinaryRequest(method="POST", path="/reports", content=good), 415),
         ]:
-            raw, exchange = ohttp.encapsulate(await ask.keys(), request.encode())
+            raw, exchange = oblivious_http.encapsulate(await ask.keys(), request.encode())
             answer = await ask.http.post("/ohttp", content=raw, headers=OHTTP)
-            inner = bhttp.decode(exchange.open_answer(answer.content))
-            assert isinstance(inner, bhttp.Response) and inner.status == status
-        raw, exchange = ohttp.encapsulate(await ask.keys(), b"no binary HTTP")
+            inner = oblivious_http.decode_message(exchange.open_answer(answer.content))
+            assert isinstance(inner, oblivious_http.BinaryResponse) and inner.status == status
+        raw, exchange = oblivious_http.encapsulate(await ask.keys(), b"no binary HTTP")
         answer = await ask.http.post("/ohttp", content=raw, headers=OHTTP)
-        assert bhttp.decode(exchange.open_answer(answer.content)).status == 400  # type: ignore[union-attr]
+        assert oblivious_http.decode_message(exchange.open_answer(answer.content)).status == 400  # type: ignore[union-attr]
         ask.service._committer.flush()
         await asyncio.sleep(0.2)
-        refused = {held.place: held.refused for held in ask.service.store.held()}
+        refused = {held.place: held.refused for held in ask.service.store.periods()}
         assert refused[digest, 0]["malformed"] == 6 and refused[digest, 0]["late"] == 1
         clock.now = START + LENGTH + 60
         assert (await ask.metrics())['refused_total{reason="early"}'] == 6
@@ -260,7 +263,7 @@ def test_a_body_without_an_end_is_not_read_to_the_end(world: World, clock: Clock
 def test_a_body_that_does_not_come_is_not_waited_for(
     world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "PATIENCE", 0.05)
+    monkeypatch.setattr(service_module, "PATIENCE", 0.05)
 
     async def test(ask: Asked) -> None:
         async def slow() -> Any:
@@ -278,10 +281,10 @@ def test_replays_and_altered_requests(world: World, clock: Clock) -> None:
 
     async def test(ask: Asked) -> None:
         body = sealing.pack(digest, 0, [world.report(digest, 0)])
-        request = bhttp.Request(
+        request = oblivious_http.BinaryRequest(
             method="POST", path="/reports", fields=((b"content-type", sealing.MEDIA_TYPE.encode()),), content=body
         )
-        raw, _ = ohttp.encapsulate(await ask.keys(), request.encode())
+        raw, _ = oblivious_http.encapsulate(await ask.keys(), request.encode())
         both = await asyncio.gather(*(ask.http.post("/ohttp", content=raw, headers=OHTTP) for _ in range(6)))
         assert sorted(answer.status_code for answer in both) == [200] + [409] * 5
         assert (await ask.http.post("/ohttp", content=raw, headers=OHTTP)).status_code == 409
@@ -290,8 +293,10 @@ def test_replays_and_altered_requests(world: World, clock: Clock) -> None:
         for at in (7, 20, 38, 39, len(raw) - 1):
             altered = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
             assert (await ask.http.post("/ohttp", content=altered, headers=OHTTP)).status_code == 400
-        wrong = ohttp.KeyConfig((await ask.keys()).id, os.urandom(32))  # the id of a key of ours, and another key
-        other, _ = ohttp.encapsulate(wrong, request.encode())
+        wrong = oblivious_http.KeyConfig(
+            (await ask.keys()).id, os.urandom(32)
+        )  # the id of a key of ours, and another key
+        other, _ = oblivious_http.encapsulate(wrong, request.encode())
         assert (await ask.http.post("/ohttp", content=other, headers=OHTTP)).status_code == 400
         # after two rotations its key is erased
         for _ in range(2):
@@ -300,7 +305,7 @@ def test_replays_and_altered_requests(world: World, clock: Clock) -> None:
         answer = await ask.http.post("/ohttp", content=raw, headers=OHTTP)
         assert answer.status_code == 400 and answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["type"].endswith("#ohttp-key")
-        (held,) = ask.service.store.held()
+        (held,) = ask.service.store.periods()
         assert held.refused == {"replayed": 6}
 
     asking(world, clock, test)
@@ -331,66 +336,123 @@ def test_plans_are_listed_renewed_and_withdrawn(world: World, clock: Clock) -> N
         assert len(found["publications"]) == 2 and found["withdrawals"] == []
         one = await ask.http.get(f"/plans/{digest.hex()}")
         assert one.json() in found["publications"] and one.headers["access-control-allow-origin"] == "*"
-        # published again with a later end: the newer one counts; with another minimum: refused
-        world.publish(file="again.json", serial=2, expires=START + 10**7)
-        world.publish(file="lower.json", serial=3, minimum=1)
+        # the next publication of the name: a batch of its own; at the same time, or with a lower minimum: refused
+        later = world.publish(file="later.json", serial=2, starts=START + 10**8, expires=START + 10**9)
+        world.publish(file="again.json", serial=3, expires=START + 10**7)
+        world.publish(file="lower.json", serial=4, minimum=1)
         (world.home.plans_folder / "broken.json").write_text("{")
         ask.service._look()
-        (again,) = [p for p in ask.service._plans.found.values() if p.name == "fruit"]
-        assert (again.serial, again.minimum) == (2, 3)
-        assert len(ask.service._plans.problems) == 2
-        world.withdraw(serial=1)
+        assert set(ask.service._publications.found) >= {digest, later}
+        assert len(ask.service._publications.found) == 3 and len(ask.service._publications.problems) == 3
+        assert (await ask.plain(sealing.pack(later, 0, [world.report(later, 0)]))).status_code == 425
+        assert ask.contributors((digest, 0)) == 5
+        world.withdraw(digest)
         ask.service._look()
-        assert len((await ask.http.get("/plans")).json()["publications"]) == 2  # serial 2 stands
-        world.withdraw(serial=2)
-        ask.service._look()
+        assert len(ask.service._publications.problems) == 2  # what was refused beside it is in force now
         listed = (await ask.http.get("/plans")).json()
-        assert len(listed["publications"]) == 1 and len(listed["withdrawals"]) == 1
+        assert len(listed["publications"]) == 3 and len(listed["withdrawals"]) == 1
         assert (await ask.http.get(f"/plans/{digest.hex()}")).status_code == 404
         assert (await ask.plain(sealing.pack(digest, 0, [world.report(digest, 0)]))).status_code == 410
-        assert ask.service.release_due() == []
-        assert [held.state for held in ask.service.store.held()] == ["discarded"]
+        assert ask.service.release_due() == [] and ask.contributors((digest, 0)) == 5
 
     asking(world, clock, test)
 
 
-def test_the_first_periods_of_a_plan_stay_whatever_files_are_called(world: World, clock: Clock) -> None:
-    """Clients that answered a period by one calendar might answer it again by another."""
-    world.publish(serial=5)
+def test_only_the_key_that_published_withdraws(world: World, clock: Clock) -> None:
+    digest = world.publish()
+    other = World(world.folder.with_name("other"))
+    raw = other.publisher.public_key().public_bytes_raw()
+    (world.home.publishers / "two.pub").write_text(f"ed25519 {base64url(raw)}\n")
+    other.withdraw(digest)
+    (world.home.plans_folder / "theirs.json").write_text((other.home.plans_folder / "fruit-withdrawn.json").read_text())
 
     async def test(ask: Asked) -> None:
-        first = ask.service._plans.found
-        others: list[dict[str, Any]] = [{"starts": START + 7}, {"length": 30}, {"minimum": 4}]
-        for file in ("apple.json", "fruit.json", "zebra.json"):  # before, in the place of and after the first
-            for serial, other in enumerate(others, 6):
-                world.publish(file=file, serial=serial, **other)
-                ask.service._look()
-                assert not ask.service._plans.found or ask.service._plans.found == first
-                assert f"{file}: a plan that is published again must keep" in str(ask.service._plans.problems)
-                assert f"starts {START}, length 1000 s, minimum 3" in str(ask.service._plans.problems)
-            (world.home.plans_folder / file).unlink()
-            world.publish(serial=5)
-        ask.service._look()
-        assert ask.service._plans.found == first
+        listed = (await ask.http.get("/plans")).json()
+        assert len(listed["publications"]) == 1 and listed["withdrawals"] == []
+        assert "must be of a publication that its own key signed, got another's" in str(
+            ask.service._publications.problems
+        )
 
     asking(world, clock, test)
-    world.publish(serial=9, length=30)  # after a restart, too, and in what another process shows
-    store = world.home.open_store()
-    for keep in (False, True):
-        plans = world.home.plans(partial(store.terms, keep=keep))
-        assert not plans.found and len(plans.problems) == 1
-    store.shut()
 
 
-def test_looking_at_a_plan_does_not_fix_its_periods(world: World) -> None:
-    digest, store = world.publish(), world.home.open_store()
-    assert digest in world.home.plans(partial(store.terms, keep=False)).found
-    world.publish(serial=2, length=30, file="again.json")
-    both = world.home.plans(partial(store.terms, keep=False))  # as the service would have it
-    assert both.found[digest].serial == 1 and len(both.problems) == 1
-    (world.home.plans_folder / "fruit.json").unlink()
-    assert world.home.plans(store.terms).found[digest].length == 30
-    store.shut()
+def test_a_name_belongs_to_the_key_that_published_it_first(world: World, clock: Clock) -> None:
+    other = World(world.folder.with_name("other"))
+    raw = other.publisher.public_key().public_bytes_raw()
+    (world.home.publishers / "two.pub").write_text(f"ed25519 {base64url(raw)}\n")
+
+    def served(ask: Asked) -> set[bytes]:
+        ask.service._look()
+        return set(ask.service._publications.found)
+
+    async def test(ask: Asked) -> None:
+        mine, theirs = world.publish(), other.publish()
+        copy = world.home.plans_folder / "theirs.json"
+        copy.write_text((other.home.plans_folder / "fruit.json").read_text())
+        assert served(ask) == set()  # nobody was first
+        assert str(ask.service._publications.problems).count("must be signed by one key") == 2
+        copy.unlink()
+        assert served(ask) == {mine}
+        copy.write_text((other.home.plans_folder / "fruit.json").read_text())
+        world.withdraw(mine)
+        assert served(ask) == {mine} and theirs not in ask.service._publications.kept
+        assert "must be signed by the key that published it first" in str(ask.service._publications.problems)
+
+    asking(world, clock, test)
+
+
+def test_of_one_name_one_publication_is_answered_at_a_time(world: World, clock: Clock) -> None:
+    async def test(ask: Asked) -> None:
+        def served() -> set[bytes]:
+            ask.service._look()
+            return set(ask.service._publications.found)
+
+        first = world.publish(file="a.json", expires=START + 3000)
+        second = world.publish(file="b.json", serial=2, expires=START + 3000)
+        assert served() == set()  # neither is known
+        assert str(ask.service._publications.problems).count("which is new too") == 2
+        (world.home.plans_folder / "b.json").unlink()
+        assert served() == {first}
+        second = world.publish(file="b.json", serial=2, starts=START + 2999, expires=START + 9000)
+        assert served() == {first}  # the one that is remembered
+        next_ = world.publish(file="c.json", serial=3, starts=START + 9000, expires=START + 10_000)
+        assert served() == {first, next_}
+        clock.now = START + 3000.0
+        assert served() == {first, second, next_}  # the first has expired
+
+    asking(world, clock, test)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda made: made["law"].update(keep="f" * 32),
+        lambda made: made.update(law={"kind": "same"}),
+        lambda made: made["input"]["labels"].reverse(),
+    ],
+)
+def test_a_program_that_is_not_that_of_its_plan_is_not_served(world: World, clock: Clock, change: Any) -> None:
+    false = portable(small_plan("fruit", world.slots))
+    change(false)
+    world.publish(program=program_text(false))
+
+    async def test(ask: Asked) -> None:
+        assert (await ask.http.get("/plans")).json()["publications"] == []
+        assert "must be that of its plan" in str(ask.service._publications.problems)
+
+    asking(world, clock, test)
+
+
+def test_a_guarantee_that_is_not_that_of_its_plan_is_not_served(world: World, clock: Clock) -> None:
+    true = small_guarantee("fruit", world.slots)
+    world.publish(guarantee=true | {"epsilon": 0.01})
+    world.publish("other", guarantee=small_guarantee("other", world.slots) | {"local_epsilon": 1.0})
+
+    async def test(ask: Asked) -> None:
+        assert (await ask.http.get("/plans")).json()["publications"] == []
+        assert str(ask.service._publications.problems).count("the guarantee of the publication must be eps") == 2
+
+    asking(world, clock, test)
 
 
 def test_plans_of_others_are_not_served(tmp_path: Path, clock: Clock) -> None:
@@ -401,7 +463,7 @@ def test_plans_of_others_are_not_served(tmp_path: Path, clock: Clock) -> None:
 
     async def test(ask: Asked) -> None:
         assert (await ask.http.get("/plans")).json()["publications"] == []
-        assert len(ask.service._plans.problems) == 1
+        assert len(ask.service._publications.problems) == 1
 
     asking(mine, clock, test)
 

@@ -13,11 +13,19 @@ import pytest
 
 from reference.databases import Cluster
 from shuffledp.errors import ShuffleDPError
-from shuffledp.shuffler import sqlite
 from shuffledp.shuffler.postgres import PostgresStore
 from shuffledp.shuffler.sealing import Report
-from shuffledp.shuffler.sqlite import SqliteStore
-from shuffledp.shuffler.store import CLOSED, RELEASED, REPLAYED, STORED, Entry, Store, StoreUnavailableError, table_of
+from shuffledp.shuffler.store import (
+    CLOSED,
+    RELEASED,
+    REPLAYED,
+    STORED,
+    ReceivedReports,
+    SqliteStore,
+    Store,
+    StoreUnavailableError,
+    table_of,
+)
 
 pytestmark = pytest.mark.shuffler
 PLACE, OTHER = (bytes(range(32)), 7), (bytes(range(1, 33)), 7)
@@ -48,14 +56,18 @@ def everything(store: Store, place: tuple[bytes, int]) -> list[bytes]:
 def test_a_report_is_kept_once(opened: Callable[..., Store]) -> None:
     store = opened()
     first, second = some(40), some(3)
-    entries = [Entry(PLACE, first), Entry(PLACE, first[:5] + first[:5]), Entry(OTHER, second)]
+    entries = [
+        ReceivedReports(PLACE, first),
+        ReceivedReports(PLACE, first[:5] + first[:5]),
+        ReceivedReports(OTHER, second),
+    ]
     assert store.add(entries, {}) == [STORED] * 3
     assert store.add(entries[:1], {}) == [STORED]
     changed = [Report(first[0].id, os.urandom(100))]  # what came first counts
-    assert store.add([Entry(PLACE, changed)], {(PLACE, "late"): 2, ((bytes(32), 1), "late"): 4}) == [STORED]
+    assert store.add([ReceivedReports(PLACE, changed)], {(PLACE, "late"): 2, ((bytes(32), 1), "late"): 4}) == [STORED]
     again = opened("two")
-    assert again.add([Entry(PLACE, first[3:4])], {(PLACE, "late"): 1}) == [STORED]
-    held = {one.place: one for one in again.held()}
+    assert again.add([ReceivedReports(PLACE, first[3:4])], {(PLACE, "late"): 1}) == [STORED]
+    held = {one.place: one for one in again.periods()}
     assert held[PLACE].contributors == 40 and held[OTHER].contributors == 3 and len(held) == 2
     assert held[PLACE].refused == {"late": 3} and held[PLACE].state == "open"
     assert everything(again, PLACE) == sorted(report.sealed for report in first)
@@ -64,7 +76,7 @@ def test_a_report_is_kept_once(opened: Callable[..., Store]) -> None:
 def test_postgresql_takes_no_samples_of_reports(cluster: Cluster) -> None:
     """Statistics of a dropped table stay in pg_statistic until that is vacuumed; autovacuum makes none of ours."""
     store = PostgresStore(cluster.database(), "one")
-    store.add([Entry(PLACE, some(3), bytes(16))], {})
+    store.add([ReceivedReports(PLACE, some(3), bytes(16))], {})
     with store.transaction() as run:
         found = dict(run("SELECT relname, reloptions FROM pg_class WHERE relname ~ '^(reports|seen)_.*_7$'").fetchall())
     assert len(found) == 2 and all(options == ["autovacuum_enabled=off"] for options in found.values())
@@ -73,10 +85,10 @@ def test_postgresql_takes_no_samples_of_reports(cluster: Cluster) -> None:
 
 def test_a_request_is_let_in_once(opened: Callable[..., Store]) -> None:
     store = opened()
-    request = Entry(PLACE, some(1), bytes(16))
+    request = ReceivedReports(PLACE, some(1), bytes(16))
     assert store.add([request, request, request._replace(seen=bytes([1] * 16))], {}) == [STORED, REPLAYED, STORED]
     assert store.add([request], {}) == [REPLAYED]
-    assert store.held()[0].refused == {"replayed": 2} and store.held()[0].contributors == 1
+    assert store.periods()[0].refused == {"replayed": 2} and store.periods()[0].contributors == 1
     assert store.add([request._replace(place=OTHER)], {}) == [STORED]  # another period remembers its own
     assert store.add([request._replace(place=OTHER)], {}) == [REPLAYED]
     store.close(PLACE)
@@ -87,11 +99,11 @@ def test_a_request_is_let_in_once(opened: Callable[..., Store]) -> None:
 def test_a_period_closes_once_and_for_all(opened: Callable[..., Store]) -> None:
     store, other = opened("one"), opened("two")
     reports = some(5)
-    store.add([Entry(PLACE, reports)], {})
+    store.add([ReceivedReports(PLACE, reports)], {})
     closed = store.close(PLACE)
     assert (closed.state, closed.owner, closed.contributors, len(closed.batch)) == ("closing", "one", 5, 32)
-    late = Entry(PLACE, some(1), bytes(16))
-    assert other.add([late, Entry(OTHER, some(1))], {}) == [CLOSED, STORED]
+    late = ReceivedReports(PLACE, some(1), bytes(16))
+    assert other.add([late, ReceivedReports(OTHER, some(1))], {}) == [CLOSED, STORED]
     taken = other.close(PLACE)
     assert (taken.owner, taken.batch) == ("two", closed.batch)
     with pytest.raises(ShuffleDPError, match="in the hands of one shuffler"):
@@ -105,7 +117,7 @@ def test_a_period_closes_once_and_for_all(opened: Callable[..., Store]) -> None:
     with pytest.raises(ShuffleDPError):
         store.finish(PLACE, "released")
     assert store.add([late], {}) == [CLOSED]
-    assert {one.place: (one.state, one.contributors) for one in store.held()} == {
+    assert {one.place: (one.state, one.contributors) for one in store.periods()} == {
         PLACE: ("released", 0),
         OTHER: ("open", 1),
     }
@@ -115,18 +127,18 @@ def test_a_period_closes_once_and_for_all(opened: Callable[..., Store]) -> None:
 def test_a_transaction_is_whole_or_nothing(opened: Callable[..., Store], monkeypatch: pytest.MonkeyPatch) -> None:
     store = opened()
     reports = some(3)
-    real = store._insert_reports
+    real = store._insert_new
 
-    def failing(*given: object) -> int:
+    def failing(*given: object) -> set[bytes]:
         real(*given)  # type: ignore[arg-type]
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(store, "_insert_reports", failing)
+    monkeypatch.setattr(store, "_insert_new", failing)
     with pytest.raises(OSError, match="gone"):
-        store.add([Entry(PLACE, reports, bytes(16))], {})
-    monkeypatch.setattr(store, "_insert_reports", real)
-    assert store.held() == []
-    assert store.add([Entry(PLACE, reports, bytes(16))], {}) == [STORED]
+        store.add([ReceivedReports(PLACE, reports, bytes(16))], {})
+    monkeypatch.setattr(store, "_insert_new", real)
+    assert store.periods() == []
+    assert store.add([ReceivedReports(PLACE, reports, bytes(16))], {}) == [STORED]
 
 
 def test_front_ends_that_get_the_same_reports_do_not_block_each_other(opened: Callable[..., Store]) -> None:
@@ -141,8 +153,10 @@ def test_front_ends_that_get_the_same_reports_do_not_block_each_other(opened: Ca
         try:
             store, mixed = opened(f"front {number}"), random.Random(number)
             for _ in range(12):
-                entries = [Entry(place, mixed.sample(those, 30)) for place, those in everyone.items()]
-                entries += [Entry(p, r[:1], bytes(15) + bytes([i])) for i, (p, r) in enumerate(everyone.items())]
+                entries = [ReceivedReports(place, mixed.sample(those, 30)) for place, those in everyone.items()]
+                entries += [
+                    ReceivedReports(p, r[:1], bytes(15) + bytes([i])) for i, (p, r) in enumerate(everyone.items())
+                ]
                 mixed.shuffle(entries)
                 outcomes.extend(store.add(entries, {(PLACE, "late"): 1}))
         except BaseException as error:
@@ -155,7 +169,7 @@ def test_front_ends_that_get_the_same_reports_do_not_block_each_other(opened: Ca
         thread.join()
     assert problems == []
     store = opened()
-    held = {one.place: one for one in store.held()}
+    held = {one.place: one for one in store.periods()}
     for place, those in everyone.items():
         found = everything(store, place)
         assert len(found) == len(set(found)) == held[place].contributors
@@ -166,12 +180,12 @@ def test_front_ends_that_get_the_same_reports_do_not_block_each_other(opened: Ca
 
 def test_one_at_a_time_releases(opened: Callable[..., Store], address: str) -> None:
     store, other = opened("one"), opened("two")
-    with store.alone(PLACE) as mine, store.alone(OTHER) as second:
+    with store.release_lock(PLACE) as mine, store.release_lock(OTHER) as second:
         assert mine and second
         if address:
-            with other.alone(PLACE) as theirs:
+            with other.release_lock(PLACE) as theirs:
                 assert not theirs
-    with other.alone(PLACE) as theirs:
+    with other.release_lock(PLACE) as theirs:
         assert theirs
 
 
@@ -188,11 +202,11 @@ def test_a_store_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 def test_what_is_finished_is_erased_in_steps_though_the_first_try_was_cut_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "_ERASED", 300)
+    monkeypatch.setattr("shuffledp.shuffler.store._ERASED", 300)
     path = tmp_path / "store.sqlite"
     reports, others = some(2000), some(500)
     store = SqliteStore(path)
-    store.add([Entry(PLACE, reports), Entry(OTHER, others)], {})
+    store.add([ReceivedReports(PLACE, reports), ReceivedReports(OTHER, others)], {})
     store.close(PLACE)
     store.finish(PLACE, "discarded")
     assert store._erase_some(table_of(PLACE))
@@ -211,7 +225,7 @@ def test_what_is_finished_is_erased_in_steps_though_the_first_try_was_cut_short(
 def test_a_period_that_opens_while_others_are_erased_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between any two transactions of the one who tidies, another opens a period."""
     store, other = SqliteStore(tmp_path / "store.sqlite"), SqliteStore(tmp_path / "store.sqlite")
-    store.add([Entry(PLACE, some(5))], {})
+    store.add([ReceivedReports(PLACE, some(5))], {})
     store.finish(PLACE, "discarded")
     opened: list[tuple[bytes, int]] = []
     real = store.transaction
@@ -219,18 +233,18 @@ def test_a_period_that_opens_while_others_are_erased_is_kept(tmp_path: Path, mon
     @contextmanager
     def between() -> Iterator[Any]:
         opened.append((bytes(32), len(opened)))
-        other.add([Entry(opened[-1], some(3))], {})
+        other.add([ReceivedReports(opened[-1], some(3))], {})
         with real() as run:
             yield run
         opened.append((bytes(32), len(opened)))
-        other.add([Entry(opened[-1], some(3))], {})
+        other.add([ReceivedReports(opened[-1], some(3))], {})
 
     monkeypatch.setattr(store, "transaction", between)
     store.tidy()
     monkeypatch.setattr(store, "transaction", real)
     assert len(opened) >= 4
     for place in opened:
-        assert other.add([Entry(place, some(1))], {}) == [STORED]
+        assert other.add([ReceivedReports(place, some(1))], {}) == [STORED]
         assert len(everything(other, place)) == 4
     with pytest.raises(StoreUnavailableError):
         list(store.messages(PLACE))

@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from shuffledp.errors import ParameterError
-from shuffledp.shuffler import bhttp, ohttp, sealing
+from shuffledp.shuffler import oblivious_http, sealing
 
 
 def h(text: str) -> bytes:
@@ -39,10 +39,12 @@ EXPORTED = {
 def test_the_vectors_of_rfc_9180() -> None:
     import pyhpke
 
-    suite = ohttp._suite()
-    private = ohttp.private_key(X25519PrivateKey.from_private_bytes(RECIPIENT))
+    suite = oblivious_http._suite()
+    private = oblivious_http.private_key(X25519PrivateKey.from_private_bytes(RECIPIENT))
     own = X25519PrivateKey.from_private_bytes(EPHEMERAL)
-    both = pyhpke.KEMKeyPair(ohttp.private_key(own), pyhpke.KEMKey.from_pyca_cryptography_key(own.public_key()))
+    both = pyhpke.KEMKeyPair(
+        oblivious_http.private_key(own), pyhpke.KEMKey.from_pyca_cryptography_key(own.public_key())
+    )
     public = X25519PrivateKey.from_private_bytes(RECIPIENT).public_key()
     assert public.public_bytes_raw() == h("3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d")
     enc, sender = suite.create_sender_context(pyhpke.KEMKey.from_pyca_cryptography_key(public), INFO, eks=both)
@@ -61,9 +63,9 @@ def test_the_two_libraries_are_the_same_hpke() -> None:
     key = X25519PrivateKey.generate()
     sealed = sealing.seal(b"abc", size=3, public=key.public_key(), digest=bytes(range(32)), period=5)
     info = bytes(range(32)) + bytes(7) + b"\5"
-    context = ohttp._suite().create_recipient_context(sealed[:32], ohttp.private_key(key), info)
+    context = oblivious_http._suite().create_recipient_context(sealed[:32], oblivious_http.private_key(key), info)
     assert context.open(sealed[32:]) == b"\1abc"
-    enc, sender = ohttp._suite().create_sender_context(
+    enc, sender = oblivious_http._suite().create_sender_context(
         __import__("pyhpke").KEMKey.from_pyca_cryptography_key(key.public_key()), info
     )
     assert sealing.unseal(enc + sender.seal(b"\1xyz"), private=key, digest=bytes(range(32)), period=5) == b"xyz"
@@ -84,17 +86,19 @@ SEALED_RESPONSE = h("c789e7151fcba46158ca84b04464910d86f9013e404feea014e7be4a441
 
 
 def test_the_example_of_rfc_9458() -> None:
-    configs = ohttp.decode_configs(len(CONFIG).to_bytes(2) + CONFIG)
+    configs = oblivious_http.decode_configs(len(CONFIG).to_bytes(2) + CONFIG)
     assert [(one.id, one.public) for one in configs] == [(1, CONFIG[3:35])]
-    request = bhttp.Request(method="GET", authority="example.com", path="/")
-    assert request.encode() == REQUEST and bhttp.decode(REQUEST) == request
-    sealed, client = ohttp.encapsulate(configs[0], REQUEST, ephemeral=X25519PrivateKey.from_private_bytes(CLIENT))
+    request = oblivious_http.BinaryRequest(method="GET", authority="example.com", path="/")
+    assert request.encode() == REQUEST and oblivious_http.decode_message(REQUEST) == request
+    sealed, client = oblivious_http.encapsulate(
+        configs[0], REQUEST, ephemeral=X25519PrivateKey.from_private_bytes(CLIENT)
+    )
     assert sealed == SEALED_REQUEST
-    keys = {1: ohttp.private_key(X25519PrivateKey.from_private_bytes(GATEWAY))}
-    number, opened, gateway = ohttp.decapsulate(sealed, keys)
+    keys = {1: oblivious_http.private_key(X25519PrivateKey.from_private_bytes(GATEWAY))}
+    number, opened, gateway = oblivious_http.decapsulate(sealed, keys)
     assert (number, opened) == (1, REQUEST)
     assert gateway._context.export(b"message/bhttp response", 16) == h("62d87a6ba569ee81014c2641f52bea36")
-    assert bhttp.Response(status=200).encode() == RESPONSE
+    assert oblivious_http.BinaryResponse(status=200).encode() == RESPONSE
     assert gateway.seal_answer(RESPONSE, NONCE) == SEALED_RESPONSE
     assert client.open_answer(SEALED_RESPONSE) == RESPONSE
 
@@ -131,18 +135,18 @@ KNOWN_RESPONSE = h(
 
 
 def test_the_examples_of_rfc_9292() -> None:
-    wanted = bhttp.Request(method="GET", path="/hello.txt", fields=AGENT)
+    wanted = oblivious_http.BinaryRequest(method="GET", path="/hello.txt", fields=AGENT)
     assert wanted.encode() == KNOWN_REQUEST[:-2]  # the last two bytes may be cut off, says section 5.1
     for cut in range(3):
-        assert bhttp.decode(KNOWN_REQUEST[: len(KNOWN_REQUEST) - cut]) == wanted
+        assert oblivious_http.decode_message(KNOWN_REQUEST[: len(KNOWN_REQUEST) - cut]) == wanted
     for cut in range(13):
-        assert bhttp.decode(INDEFINITE_REQUEST[: len(INDEFINITE_REQUEST) - cut]) == wanted
-    answer = bhttp.decode(INDEFINITE_RESPONSE)
-    assert isinstance(answer, bhttp.Response) and answer.status == 200
+        assert oblivious_http.decode_message(INDEFINITE_REQUEST[: len(INDEFINITE_REQUEST) - cut]) == wanted
+    answer = oblivious_http.decode_message(INDEFINITE_RESPONSE)
+    assert isinstance(answer, oblivious_http.BinaryResponse) and answer.status == 200
     assert answer.content == b"Hello World! My content includes a trailing CRLF.\r\n"
     assert [name for name, _ in answer.fields][:3] == [b"date", b"server", b"last-modified"] and len(answer.fields) == 8
-    chunked = bhttp.decode(KNOWN_RESPONSE)
-    assert chunked == bhttp.Response(
+    chunked = oblivious_http.decode_message(KNOWN_RESPONSE)
+    assert chunked == oblivious_http.BinaryResponse(
         status=200, content=b"This content contains CRLF.\r\n", trailers=((b"trailer", b"text"),)
     )
     assert chunked.encode() == KNOWN_RESPONSE
@@ -160,30 +164,32 @@ def test_the_examples_of_rfc_9292() -> None:
         h("0140c8 02 0000"),  # a field without a name
         h("0101"),  # a status below 100
         h("00 01ff 00 00 00"),  # a method that is not ASCII
-        b"\0" + b"\3GET\0\0\1/" + bhttp.varint(4 * 65) + b"\1a\1b" * 65,
+        b"\0" + b"\3GET\0\0\1/" + oblivious_http.varint(4 * 65) + b"\1a\1b" * 65,
         b"\1" + h("4064 00") * 65 + h("40c8"),  # interim responses without an end
         b"\2" + b"\3GET\0\0\1/" + b"\0" + b"\1x" * 5000 + b"\0\0",  # a content of single bytes
     ],
 )
 def test_other_bytes_are_no_binary_http(raw: bytes) -> None:
     with pytest.raises(ParameterError, match="must be binary HTTP"):
-        bhttp.decode(raw)
+        oblivious_http.decode_message(raw)
 
 
 def test_altered_requests_and_answers_do_not_open() -> None:
     key = X25519PrivateKey.generate()
-    keys = {9: ohttp.private_key(key)}
-    sealed, client = ohttp.encapsulate(ohttp.KeyConfig(9, key.public_key().public_bytes_raw()), b"content")
-    answer = ohttp.decapsulate(sealed, keys)[2].seal_answer(b"answer")
+    keys = {9: oblivious_http.private_key(key)}
+    sealed, client = oblivious_http.encapsulate(
+        oblivious_http.KeyConfig(9, key.public_key().public_bytes_raw()), b"content"
+    )
+    answer = oblivious_http.decapsulate(sealed, keys)[2].seal_answer(b"answer")
     for at in range(len(sealed)):
         altered = sealed[:at] + bytes([sealed[at] ^ 1]) + sealed[at + 1 :]
-        with pytest.raises(ParameterError if at >= 7 else ohttp.UnknownKeyError):
-            ohttp.decapsulate(altered, keys)
+        with pytest.raises(ParameterError if at >= 7 else oblivious_http.UnknownKeyError):
+            oblivious_http.decapsulate(altered, keys)
     for cut in range(len(sealed)):
-        with pytest.raises((ParameterError, ohttp.UnknownKeyError)):
-            ohttp.decapsulate(sealed[:cut], keys)
+        with pytest.raises((ParameterError, oblivious_http.UnknownKeyError)):
+            oblivious_http.decapsulate(sealed[:cut], keys)
     with pytest.raises(ParameterError, match="sealed as Oblivious HTTP"):
-        ohttp.decapsulate(sealed, {9: ohttp.private_key(X25519PrivateKey.generate())})
+        oblivious_http.decapsulate(sealed, {9: oblivious_http.private_key(X25519PrivateKey.generate())})
     for at in range(len(answer)):
         with pytest.raises(ParameterError):
             client.open_answer(answer[:at] + bytes([answer[at] ^ 128]) + answer[at + 1 :])
@@ -191,18 +197,18 @@ def test_altered_requests_and_answers_do_not_open() -> None:
         client.open_answer(answer[:20])
     # an enc of small order, for which every private key has the same secret
     with pytest.raises(ParameterError):
-        ohttp.decapsulate(sealed[:7] + bytes(32) + sealed[39:], keys)
+        oblivious_http.decapsulate(sealed[:7] + bytes(32) + sealed[39:], keys)
 
 
 def test_keys_of_others_are_skipped_and_broken_lists_refused() -> None:
-    ours = ohttp.KeyConfig(3, os.urandom(32))
+    ours = oblivious_http.KeyConfig(3, os.urandom(32))
     other = b"\1\0\x10" + bytes(65) + b"\0\4\0\1\0\1"  # P-256
     chacha = b"\2\0\x20" + bytes(32) + b"\0\4\0\1\0\3"
     listed = b"".join(len(one).to_bytes(2) + one for one in (other, chacha, ours.encode()))
-    assert ohttp.decode_configs(listed) == [ours]
+    assert oblivious_http.decode_configs(listed) == [ours]
     for broken in (b"", listed[:-1], b"\0\1\1", len(chacha).to_bytes(2) + chacha):
         with pytest.raises(ParameterError, match="application/ohttp-keys"):
-            ohttp.decode_configs(broken)
+            oblivious_http.decode_configs(broken)
 
 
 def test_a_sealed_message_is_of_one_plan_one_period_and_one_key() -> None:

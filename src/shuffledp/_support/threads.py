@@ -52,8 +52,8 @@ def in_order(work: Callable[[int], T], count: int, threads: int) -> Generator[T]
     return of_each(work, range(count), min(threads, count))
 
 
-def of_each(work: Callable[[Part], T], parts: Iterable[Part], threads: int) -> Generator[T]:
-    """``work`` of every part, in their order, worked out by several threads.
+def of_each(work: Callable[[Part], T], parts: Iterable[Part], threads: int, *, processes: bool = False) -> Generator[T]:
+    """``work`` of every part, in their order, worked out by several threads, or by as many processes.
 
     At most a few parts and results wait, so that memory does not grow with their number.  An exception is that of the
     first part that fails.  Whatever ends the iteration (the last result, an exception, an interrupt, a caller who
@@ -67,10 +67,20 @@ def of_each(work: Callable[[Part], T], parts: Iterable[Part], threads: int) -> G
     if threads <= 1:
         yield from map(work, parts)
         return
-    from concurrent.futures import Future, ThreadPoolExecutor  # slow to load, and rarely needed
+    from concurrent.futures import (  # slow to load, rarely needed
+        Executor,
+        Future,
+        ProcessPoolExecutor,
+        ThreadPoolExecutor,
+    )
+    from multiprocessing import get_context
 
     waiting: deque[Future[T]] = deque()
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="shuffledp")
+    pool: Executor = (
+        ProcessPoolExecutor(threads, mp_context=get_context("spawn"))
+        if processes
+        else ThreadPoolExecutor(threads, thread_name_prefix="shuffledp")
+    )
     try:
         for part in parts:
             waiting.append(pool.submit(work, part))

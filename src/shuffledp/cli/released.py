@@ -16,7 +16,7 @@ from .collect import collector_of, rows_per_second, show_answer, viewed
 if TYPE_CHECKING:
     from ..protocol.collector import Collector
     from ..shuffler.collect import Counts
-    from ..shuffler.released import Released
+    from ..shuffler.release import ReleasedBatch
 
 
 @main.command(short_help="Open, count and answer what a shuffler released.")
@@ -61,7 +61,7 @@ def collect(
     from ..shuffler.collect import collect as run
     from ..shuffler.keys import sealing, trusted
     from ..shuffler.publication import Publication
-    from ..shuffler.released import Released
+    from ..shuffler.release import ReleasedBatch
 
     prepared(shown["plot"])
     secret = {f"keys {name}": os.path.join(keys, name) for name in ("sealing.key", "signing.key")}
@@ -72,8 +72,7 @@ def collect(
     if statement and len(released) > 1:
         raise click.UsageError("--statement is for one released period; collect it alone.")
     known = Publication.read(signed.read(publication), trusted([publisher or os.path.join(keys, "signing.pub")]))
-    known.verify()
-    found = [Released.read(folder, known, trusted([shuffler])) for folder in dict.fromkeys(released)]
+    found = [ReleasedBatch.read(folder, known, trusted([shuffler])) for folder in dict.fromkeys(released)]
     told = []
     with alone_with(state, name="state") if state else nullcontext():
         collector = collector_of(state, known.plan)
@@ -81,7 +80,7 @@ def collect(
         for one in found:
             with rows_per_second("opening") as advance:
                 key = sealing(os.path.join(keys, "sealing.key"))
-                counts, new = run(one, known, key, collector, engine=engine_name, progress=advance)
+                counts, new = run(one, key, collector, engine=engine_name, progress=advance)
             _tell(one, counts, new)
             told.append({"batch": one.manifest["batch"], "period": one.manifest["period"], **vars(counts)})
         answered = collector.estimate()
@@ -90,18 +89,18 @@ def collect(
         if state and len(collector.batches) > before:
             collector.save(state)
     view = viewed(answered, *(shown.pop(key) for key in ("fit", "quantiles", "counts", "top")))
-    first, last = (_moment(when(one.manifest["starts"] for one in found)) for when in (min, max))
+    first, last = (_moment(when(known.window(one.manifest["period"])[0] for one in found)) for when in (min, max))
     show_answer(view, collector, period=first if first == last else f"{first}/{last}", more={"released": told}, **shown)
 
 
-def _tell(found: Released, counts: Counts, new: bool) -> None:
+def _tell(found: ReleasedBatch, counts: Counts, new: bool) -> None:
     """What was in a released period, on stderr."""
     refused = ", ".join(f"{number:,} {reason}" for reason, number in counts.refused.items()) or "none"
     what = f"{counts.contributors:,} contributors, {counts.real:,} messages, {counts.blank:,} blanks"
     say(f"{found.folder}: {what}, refused: {refused}{'' if new else '; counted before, skipped'}", err=True)
 
 
-def _state(path: str, keys: str, found: Released, counts: Counts, collector: Collector, colluding: str) -> None:
+def _state(path: str, keys: str, found: ReleasedBatch, counts: Counts, collector: Collector, colluding: str) -> None:
     from ..accounting.crowd import missing
     from ..shuffler import signed
     from ..shuffler.keys import signing
@@ -109,7 +108,7 @@ def _state(path: str, keys: str, found: Released, counts: Counts, collector: Col
 
     many = missing("colluding", colluding, counts.honest(collector.plan))
     key = signing(os.path.join(keys, "signing.key"))
-    signed.save(path, state(collector.plan, found, counts, key=key, colluding=many))
+    signed.save(path, state(found, counts, key=key, colluding=many))
     wrote(path)
 
 

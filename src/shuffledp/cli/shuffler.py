@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ def shuffler() -> None:
 def keygen(folder: Path, analyst: bool, store: str) -> None:
     """Make the directory of a shuffler, or of an analyst, with its keys; keys that exist stay as they are."""
     from ..shuffler import keys
-    from ..shuffler.home import Home
+    from ..shuffler.folder import ShufflerFolder
 
     # whoever has both kinds of keys can see who sent what
     taken = next((name for name in _FILES[not analyst] if (folder / name).exists()), None)
@@ -56,7 +55,7 @@ def keygen(folder: Path, analyst: bool, store: str) -> None:
             f"DIR must not hold keys of the other role, got {str(folder)!r} with {taken}; choose another folder."
         )
     if not analyst:
-        home = Home.make(folder, store=store)
+        home = ShufflerFolder.make(folder, store=store)
         say(f"{folder}: keys are ready; put publishers' keys in {home.publishers} and plans in {home.plans_folder}")
         return
     for name in ("signing", "sealing"):
@@ -112,15 +111,20 @@ def publish(plan: str, keys: Path, analyst: Path | None, out: str, **given: Any)
     )
     signed.save(out, envelope)
     wrote(out)
+    found = publication.Publication.with_digest(envelope, signed.digest(publication.CONTEXT, envelope))
+    say(f"digest: {found.digest}", f"program digest, for pages that pin it: {found.program_digest}")
 
 
-@shuffler.command(short_help="Withdraw a publication and all before it.")
+@shuffler.command(short_help="Withdraw a publication.")
 @click.argument("published", metavar="FILE", type=click.Path(dir_okay=False))
 @_keys
 @click.option("--reason", default="", metavar="TEXT", help="Why, for those who read it.")
 @click.option("-o", "--out", required=True, metavar="FILE", help="Where to write; put it in the plans of a shuffler.")
 def withdraw(published: str, keys: Path, reason: str, out: str) -> None:
-    """Withdraw a publication and all before it: clients stop, and what the shuffler holds of it is discarded."""
+    """Withdraw a publication: clients stop, and what the shuffler holds of it does not leave.
+
+    Its reports are kept until they would have been discarded; `shuffledp shuffler release --discard` discards them now.
+    """
     from ..shuffler import keys as files
     from ..shuffler import publication, signed
 
@@ -158,24 +162,26 @@ def serve(folder: Path, port: int, host: str, no_release: bool) -> None:
 @options.as_json
 def status(folder: Path, as_json: bool) -> None:
     """Which keys, plans and periods there are, and how many contributors each period has."""
-    from ..shuffler.home import Home
-    from ..shuffler.ohttp_keys import Keys
+    import time
 
-    home = Home(folder)
+    from ..shuffler.folder import ShufflerFolder
+    from ..shuffler.oblivious_http import GatewayKeys
+
+    home = ShufflerFolder(folder)
     store = home.open_store()
-    plans = home.plans(partial(store.terms, keep=False))
-    held = store.held()
+    plans = home.publications(store, time.time(), keep=False)
+    held = store.periods()
     store.shut()
     found: dict[str, Any] = {
-        "keys": [{"number": key.number, "state": key.state} for key in Keys.load(home.ohttp).keys],
+        "keys": [{"number": key.number, "state": key.state} for key in GatewayKeys.load(home.ohttp).keys],
         "plans": [
-            {"plan": p.digest, "name": p.name, "serial": p.serial, "minimum": p.minimum}
-            | {"withdrawn": d in plans.withdrawn}
+            {"publication": p.digest, "name": p.name, "serial": p.serial, "minimum": p.minimum}
+            | {"withdrawn": d in plans.withdrawals}
             for d, p in plans.found.items()
         ],
         "problems": list(plans.problems),
         "periods": [
-            {"plan": h.place[0].hex(), "period": h.place[1], "state": h.state}
+            {"publication": h.place[0].hex(), "period": h.place[1], "state": h.state}
             | ({} if h.finished else {"contributors": h.contributors, "refused": h.refused})
             for h in held
         ],
@@ -192,11 +198,12 @@ def status(folder: Path, as_json: bool) -> None:
 
 @shuffler.command(short_help="Release or discard every period whose time has come.")
 @_folder
+@click.option("--discard", is_flag=True, help="Discard now what withdrawn publications have collected.")
 @options.as_json
-def release(folder: Path, as_json: bool) -> None:
+def release(folder: Path, discard: bool, as_json: bool) -> None:
     """Release or discard every period whose time has come, as the service does by itself."""
     service = _service(folder)
-    made = [str(path) for path in service.release_due()]
+    made = [str(path) for path in service.release_due(discard=discard)]
     service.store.shut()
     answer(as_json, {"released": made}, *(made or ["nothing is due"]))
 
@@ -209,15 +216,15 @@ def rotate(folder: Path, as_json: bool) -> None:
 
     Clients that hold the key of before are served until the next rotation.  A running service notices by itself.
     """
-    from ..shuffler.home import Home
-    from ..shuffler.ohttp_keys import rotate as move
+    from ..shuffler.folder import ShufflerFolder
+    from ..shuffler.oblivious_http import rotate as move
 
-    found = [{"number": key.number, "state": key.state} for key in move(Home(folder).ohttp).keys]
+    found = [{"number": key.number, "state": key.state} for key in move(ShufflerFolder(folder).ohttp).keys]
     answer(as_json, {"keys": found}, *(f"key {one['number']}: {one['state']}" for one in found))
 
 
 def _service(folder: Path, *, releases: bool = True) -> Service:
-    from ..shuffler.home import Home
+    from ..shuffler.folder import ShufflerFolder
     from ..shuffler.service import Service
 
-    return Service(Home(folder), releases=releases)
+    return Service(ShufflerFolder(folder), releases=releases)

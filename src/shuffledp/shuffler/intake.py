@@ -1,4 +1,4 @@
-"""The way in: which bodies are let in, and one durable transaction for all that came while the last one was written."""
+"""Validate request bodies, and commit them in groups: one durable transaction for all that came during the last one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ..errors import ParameterError, ShuffleDPError
 from .publication import Publication
 from .sealing import read_header, unpack
-from .store import CLOSED, MALFORMED, REPLAYED, Entry, Place, Store, StoreUnavailableError
+from .store import CLOSED, MALFORMED, REPLAYED, PeriodKey, ReceivedReports, Store, StoreUnavailableError
 
 #: Seconds that the clock of a client may be fast.
 SKEW = 300
@@ -23,14 +23,14 @@ _MOST_WAITING = 1 << 26
 _GATHERED = 0.003
 _LATE = 410, "late", "the period must not be over, got one that is; its report cannot be counted."
 Find = Callable[[bytes], tuple[Publication, bool] | None]
-Waiting = list[tuple[Entry, asyncio.Future[str]]]
+Waiting = list[tuple[ReceivedReports, asyncio.Future[str]]]
 
 
 class Issuer(Protocol):
-    """Who may report, such as those who hold a token of somebody who knows people (RFC 9577).  There is none here."""
+    """A check of who may report, such as holders of a token (RFC 9577).  No implementation is included."""
 
-    def admits(self, token: bytes, place: Place) -> bool:
-        """Whether reports come in by the field ``authorization`` of their request, empty where it has none.
+    def admits(self, token: bytes, place: PeriodKey) -> bool:
+        """Return True if reports are accepted with this field ``authorization``, empty where the request has none.
 
         It is asked on the loop that serves, so that it must answer at once, and again when a client sends again.
         """
@@ -44,7 +44,7 @@ class RefusedError(ShuffleDPError):
         self.status, self.reason = status, reason
 
 
-def checked(raw: bytes, find: Find, now: float, refuse: Callable[[Place, str], None]) -> Entry:
+def check_body(raw: bytes, find: Find, now: float, refuse: Callable[[PeriodKey, str], None]) -> ReceivedReports:
     """The reports of a body, where ``find`` gives the publication of a digest and whether it was withdrawn.
 
     ``refuse`` is told the place and reason of what is refused for a period that is known.
@@ -67,7 +67,7 @@ def checked(raw: bytes, find: Find, now: float, refuse: Callable[[Place, str], N
         if error.reason != "early":  # any number may come, and is not to be remembered
             refuse((digest, period), error.reason)
         raise
-    return Entry((digest, period), reports)
+    return ReceivedReports((digest, period), reports)
 
 
 def _in_time(publication: Publication, period: int, withdrawn: bool, now: float) -> None:
@@ -93,7 +93,7 @@ class Committer:
     failed: str = ""  # why the last transaction failed
     waiting: int = 0  # bytes of sealed messages that wait
     _entries: Waiting = field(default_factory=list)
-    _refused: Counter[tuple[Place, str]] = field(default_factory=Counter)
+    _refused: Counter[tuple[PeriodKey, str]] = field(default_factory=Counter)
     _wake: threading.Condition = field(default_factory=threading.Condition)
     _flush: bool = False
     _ended: bool = False
@@ -110,7 +110,7 @@ class Committer:
             self._wake.notify()
         self._thread.join()
 
-    async def put(self, entry: Entry) -> None:
+    async def put(self, entry: ReceivedReports) -> None:
         """Return once the reports are durable; RefusedError or StoreUnavailableError if they are not."""
         size = sum(len(report.sealed) for report in entry.reports)
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -128,7 +128,7 @@ class Committer:
         if outcome == CLOSED:
             raise RefusedError(*_LATE)
 
-    def refuse(self, place: Place, reason: str) -> None:
+    def refuse(self, place: PeriodKey, reason: str) -> None:
         """Count what was refused, with the next transaction."""
         with self._wake:
             if len(self._refused) < 10_000:
@@ -154,7 +154,7 @@ class Committer:
                     return
             self._commit(taken, refused, loop)
 
-    def _commit(self, taken: Waiting, refused: Counter[tuple[Place, str]], loop: asyncio.AbstractEventLoop) -> None:
+    def _commit(self, taken: Waiting, refused: Counter[tuple[PeriodKey, str]], loop: asyncio.AbstractEventLoop) -> None:
         begun = time.perf_counter()
         outcomes: list[Any]
         try:

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._support.optional import require
-from .sealing import Report
-from .store import Entry, Place, Run, Store, StoreUnavailableError
+from .store import PeriodKey, ReceivedReports, Run, Store, StoreUnavailableError
 
 #: How often a transaction that got in the way of another is tried again.
 _ATTEMPTS = 5
@@ -55,7 +54,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def transaction(self) -> Iterator[Run]:
-        """As the contract says."""
+        """Run a durable transaction (see :class:`Store`)."""
         with self._failures():
             connection = self._connection
 
@@ -65,8 +64,8 @@ class PostgresStore(Store):
             with connection.transaction():
                 yield run
 
-    def add(self, entries: Sequence[Entry], refused: Mapping[tuple[Place, str], int]) -> list[str]:
-        """As the contract says; what got in the way of another front end is tried again."""
+    def add(self, entries: Sequence[ReceivedReports], refused: Mapping[tuple[PeriodKey, str], int]) -> list[str]:
+        """Add entries; retry a transaction that got in the way of another front end."""
         for _ in range(_ATTEMPTS - 1):
             try:
                 return super().add(entries, Counter(refused))
@@ -74,14 +73,11 @@ class PostgresStore(Store):
                 continue
         return super().add(entries, refused)
 
-    def _insert_reports(self, run: Run, table: str, reports: Sequence[Report]) -> int:
-        rows = [report.id for report in reports], [report.sealed for report in reports]
-        sql = f"INSERT INTO {table} SELECT * FROM unnest(?::bytea[], ?::bytea[]) ON CONFLICT DO NOTHING"
-        return int(run(sql, rows).rowcount)
-
-    def _insert_seen(self, run: Run, table: str, encs: Sequence[bytes]) -> set[bytes]:
-        sql = f"INSERT INTO {table} SELECT * FROM unnest(?::bytea[]) ON CONFLICT DO NOTHING RETURNING id"
-        return {bytes(enc) for (enc,) in run(sql, (list(encs),)).fetchall()}
+    def _insert_new(self, run: Run, table: str, rows: Sequence[Sequence[bytes]]) -> set[bytes]:
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        arrays = ", ".join(["?::bytea[]"] * len(columns))
+        sql = f"INSERT INTO {table} SELECT * FROM unnest({arrays}) ON CONFLICT DO NOTHING RETURNING id"
+        return {bytes(id) for (id,) in run(sql, columns).fetchall()} if columns else set()
 
     @contextmanager
     def _reading(self, sql: str) -> Iterator[Any]:
@@ -91,7 +87,7 @@ class PostgresStore(Store):
             yield cursor
 
     @contextmanager
-    def alone(self, place: Place) -> Iterator[bool]:
+    def release_lock(self, place: PeriodKey) -> Iterator[bool]:
         """An advisory lock, which ends with the connection: who has died does not keep it."""
         name = _RELEASE, zlib.crc32(place[0] + place[1].to_bytes(8)) - (1 << 31)
         with self._failures():

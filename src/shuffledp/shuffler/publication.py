@@ -1,16 +1,22 @@
-"""Publications: a plan as clients get it, signed, with its law in whole numbers, its periods and who may open reports.
+"""Publications: a plan as clients get it, signed, with its program in whole numbers, its periods and who opens reports.
 
-A publication starts, expires, and can be withdrawn; of one name the greatest serial counts.  Period k lasts from
-``starts + k length`` up to ``starts + (k+1) length``, in seconds since 1970.
+A publication is named by the digest of all that was signed.  This digest is in every sealed message, batch and
+statement, so that nobody is counted who answered another publication.  What follows from the plan (program, least
+minimum, guarantee) is derived from it wherever a publication is read, and anything else is refused.
+
+A publication starts, expires, and can be withdrawn by whoever signed it; of one name the greatest serial counts.
+Period k lasts from ``starts + k length`` up to ``starts + (k+1) length``, in seconds since 1970.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
+from hashlib import sha256
 from typing import Any, NoReturn, Self
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -21,10 +27,10 @@ from .._support.json_ready import json_object
 from .._support.numbers import round_up
 from .._support.reading import mapping
 from ..errors import ParameterError
-from ..protocol.plan import Plan, content_digest
+from ..protocol.plan import Plan
 from ..protocol.portable import charge, portable
 from . import sealing, signed
-from .keys import base64url, unbase64url
+from .keys import base64url, identity, unbase64url
 
 CONTEXT, WITHDRAWAL = "shuffledp publication 1", "shuffledp withdrawal 1"
 VERSION = 1
@@ -32,11 +38,12 @@ VERSION = 1
 _SHARE, _SHARE_OF_MORE = 0.01, 0.5
 #: Times are whole seconds up to this.
 _LAST = 2**42
+_GUARANTEE = ("epsilon", "delta", "local_epsilon")
+_DIGEST = re.compile("[0-9a-f]{64}")
 _KEYS = (
-    *("format", "version", "serial", "name", "plan", "digest", "portable", "minimum", "starts", "length", "grace"),
+    *("format", "version", "serial", "name", "plan", "program", "minimum", "starts", "length", "grace"),
     *("expires", "dispose", "analyst", "guarantee"),
 )
-_PORTABLE = ("columns", "input", "law", "encoding", "message_bytes", "slots", "reports_per_user")
 
 
 def publish(
@@ -79,8 +86,7 @@ def publish(
         "serial": check.whole("serial", serial, low=0),
         "name": name,
         "plan": plan.to_dict(),
-        "digest": plan.digest,
-        "portable": made,
+        "program": program_text(made),
         "minimum": check.whole("minimum", least if minimum is None else minimum, low=least, hint="it is the plan's"),
         "starts": _seconds("starts", starts),
         "length": _seconds("length", length, low=1),
@@ -91,6 +97,11 @@ def publish(
         "guarantee": guarantee_of(plan, made),
     }
     return signed.sign(CONTEXT, payload, key)
+
+
+def program_text(made: Mapping[str, Any]) -> str:
+    """Return a program as publications hold it: as text, so that its digest is the same in every language."""
+    return json.dumps(made, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _refuse_large(made: Mapping[str, Any]) -> None:
@@ -129,33 +140,52 @@ def _seconds(name: str, value: object, *, low: int = 0, hint: str = "it counts s
 
 
 def withdraw(publication: Publication, key: Ed25519PrivateKey, *, reason: str = "") -> dict[str, Any]:
-    """The signed withdrawal of a publication, and of all of its name with this serial or a smaller one."""
-    what = {"digest": publication.digest, "name": publication.name, "serial": publication.serial, "reason": reason}
+    """Return the signed withdrawal of a publication; only the key that published it can withdraw it."""
+    if identity(key.public_key()) != publication.key:
+        raise ParameterError(
+            f"key must be the one that signed the publication, {publication.key}, got {identity(key.public_key())}; "
+            "only its publisher can withdraw it."
+        )
+    what = {"publication": publication.digest, "name": publication.name, "reason": reason}
     return signed.sign(WITHDRAWAL, {"format": "shuffledp withdrawal", "version": VERSION, **what}, key)
 
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """Publications of this name with this serial or a smaller one are void."""
+    """The publication with this digest is void, if this key signed it."""
 
+    publication: str
+    key: str
     name: str
-    serial: int
     reason: str = ""
 
     @classmethod
     def read(cls, envelope: object, trusted: Mapping[str, Ed25519PublicKey]) -> Self:
-        """Of an envelope that a trusted key signed."""
-        given = _payload(WITHDRAWAL, envelope, trusted, ("format", "version", "digest", "name", "serial", "reason"))
-        return cls(given["name"], check.whole("serial of the withdrawal", given["serial"], low=0), str(given["reason"]))
+        """Read an envelope that a trusted key signed."""
+        keys = ("format", "version", "publication", "name", "reason")
+        given = _checked(WITHDRAWAL, signed.open_(WITHDRAWAL, envelope, trusted), keys)
+        digest, reason = given["publication"], given["reason"]
+        if not isinstance(digest, str) or not _DIGEST.fullmatch(digest) or not isinstance(reason, str):
+            raise ParameterError(
+                f"a withdrawal must name a publication by its digest, got {digest!r:.80}; withdraw it again."
+            )
+        return cls(digest, envelope["key"], given["name"], reason)  # type: ignore[index]
 
     def voids(self, publication: Publication) -> bool:
-        """Whether it withdraws this one."""
-        return self.name == publication.name and publication.serial <= self.serial
+        """Return True if this withdraws the publication."""
+        return (self.publication, self.key) == (publication.digest, publication.key)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """A publication whose signature was verified; its fields are those of the document.
+    """A publication whose signature or digest was verified, and all that follows from its plan.
+
+    Attributes
+    ----------
+    envelope, digest, key : the document, its digest, and the name of the key that signed it
+    plan, program : the plan, and what its clients run, derived from it
+    program_digest : SHA-256 of the program's text, which pages pin whose client cannot derive it
+    analyst : the public key that messages are sealed to
 
     Examples
     --------
@@ -167,15 +197,18 @@ class Publication:
     >>> key, analyst = Ed25519PrivateKey.generate(), X25519PrivateKey.generate()
     >>> made = publish(plan, key, analyst.public_key(), serial=1, starts=0, length=3600, expires=86400)
     >>> found = Publication.read(made, trusted([key.public_key()]))
-    >>> found.period_at(4000), found.window(1), found.sealed_bytes, found.digest == plan.digest
+    >>> found.period_at(4000), found.window(1), found.sealed_bytes, found.plan.digest == plan.digest
     (1, (3600, 7200), 50, True)
     """
 
     envelope: Any
+    digest: str
+    key: str
+    plan: Plan
+    program: dict[str, Any]
+    program_digest: str
     serial: int
     name: str
-    digest: str
-    portable: dict[str, Any]
     minimum: int
     starts: int
     length: int
@@ -184,49 +217,63 @@ class Publication:
     dispose: int
     analyst: str
     guarantee: dict[str, Any]
-    plan_text: str
 
     @classmethod
     def read(cls, envelope: object, trusted: Mapping[str, Ed25519PublicKey]) -> Self:
-        """Of an envelope that a trusted key signed; whether it holds at this time is another question."""
-        given = _payload(CONTEXT, envelope, trusted, _KEYS)
-        mapping("portable of the publication", given["portable"], needed=_PORTABLE)
-        mapping("guarantee of the publication", given["guarantee"], needed=("epsilon", "delta", "local_epsilon"))
+        """Read an envelope that a trusted key signed."""
+        return cls._of(envelope, signed.open_(CONTEXT, envelope, trusted))
+
+    @classmethod
+    def with_digest(cls, envelope: object, digest: str) -> Self:
+        """Read an envelope whose digest a trusted party signed, such as in a manifest; the publisher may be unknown."""
+        if signed.digest(CONTEXT, envelope) != digest:
+            raise ParameterError(f"publication must be that of the batch, {digest}, got another; ask for it again.")
+        return cls._of(envelope, signed.payload_of(CONTEXT, envelope))
+
+    @classmethod
+    def _of(cls, envelope: Any, payload: dict[str, Any]) -> Self:
+        given = _checked(CONTEXT, payload, _KEYS)
+        stated = mapping(
+            "guarantee of the publication", given["guarantee"], needed=("epsilon", "delta", "local_epsilon")
+        )
         analyst = mapping("analyst of the publication", given["analyst"], needed=["sealing"])["sealing"]
-        plan = given["plan"] if isinstance(given["plan"], dict) else {}
-        fewest = plan.get("minimum_batch") or plan.get("users")  # for fewer, its guarantee does not hold
-        least = dict.fromkeys(("serial", "starts", "grace", "dispose"), 0) | {"length": 1, "expires": 1}
-        least["minimum"] = fewest if type(fewest) is int else 1
-        whole = {key: check.whole(f"{key} of the publication", given[key], low=low) for key, low in least.items()}
-        for key in ("slots", "message_bytes", "reports_per_user"):
-            check.whole(f"{key} of the publication", given["portable"][key], low=1)
-        _refuse_large(given["portable"])
-        if given["digest"] != content_digest(given["plan"]):
-            raise ParameterError("digest of the publication must be that of its plan, got another; publish it again.")
         _x25519(analyst)
-        plan_text = json.dumps(given["plan"], ensure_ascii=False)
-        kept: dict[str, Any] = {key: given[key] for key in ("name", "digest", "portable", "guarantee")} | whole
-        return cls(envelope=envelope, analyst=analyst, plan_text=plan_text, **kept)
+        plan = Plan.from_dict(given["plan"], verify=False)
+        made = portable(plan)
+        if program_text(made) != given["program"]:
+            raise ParameterError("program of the publication must be that of its plan, got another; publish it again.")
+        _refuse_large(made)
+        _refuse_smaller(stated, _guarantee_of_file(json.dumps(given["plan"])))
+        least = dict.fromkeys(("serial", "starts", "grace", "dispose"), 0) | {"length": 1, "expires": 1}
+        least["minimum"] = plan.smallest_batch  # for fewer, the plan's guarantee does not hold
+        whole = {key: check.whole(f"{key} of the publication", given[key], low=low) for key, low in least.items()}
+        return cls(
+            envelope=envelope,
+            digest=signed.digest(CONTEXT, envelope),
+            key=envelope["key"],
+            plan=plan,
+            program=made,
+            program_digest=sha256(given["program"].encode("utf-8")).hexdigest(),
+            name=given["name"],
+            analyst=analyst,
+            guarantee=stated,
+            **whole,
+        )
 
     @property
     def slots(self) -> int:
         """Sealed messages of a report."""
-        return int(self.portable["slots"])
+        return int(self.program["slots"])
 
     @property
     def sealed_bytes(self) -> int:
         """Bytes of a sealed message."""
-        return int(self.portable["message_bytes"]) + sealing.OVERHEAD
+        return int(self.program["message_bytes"]) + sealing.OVERHEAD
 
     @property
     def sealing(self) -> X25519PublicKey:
         """To whom messages are sealed."""
         return _x25519(self.analyst)
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The plan, its guarantee not verified yet."""
-        return Plan.from_dict(json.loads(self.plan_text), verify=False)
 
     def window(self, period: int) -> tuple[int, int]:
         """When a period begins and ends."""
@@ -241,44 +288,31 @@ class Publication:
             self._refuse("not have expired, got one that has; fetch a new one.")
         return int(now - self.starts) // self.length
 
-    def current(self, now: float, *, newest: int = 0, withdrawn: int = -1) -> int:
-        """The period of this time, if a client may answer now.
-
-        newest, withdrawn : the greatest serial of this name that was seen, and that was withdrawn
-        """
-        if self.serial <= withdrawn:
-            self._refuse(f"not be withdrawn, got serial {self.serial}, which is; wait for a new one.")
-        if self.serial < newest:
-            self._refuse(f"be the newest, serial {newest}, got {self.serial}; fetch it.")
-        return self.period_at(now)
-
     def _refuse(self, must: str) -> NoReturn:
         raise ParameterError(f"publication {self.name!r:.60} must {must}")
 
-    def verify(self) -> None:
-        """Compute law and guarantee again from the plan, and refuse others: for who publishes or collects."""
-        plan = Plan.from_dict(json.loads(self.plan_text))
-        made = portable(plan)
-        if json.loads(json.dumps(made)) != self.portable:
-            raise ParameterError(
-                "portable of the publication must be the law of its plan, got another; publish it again."
-            )
-        true, stated = guarantee_of(plan, made), self.guarantee
-        said = stated["epsilon"]
-        if not isinstance(said, float) or said < true["epsilon"] or stated | {"epsilon": true["epsilon"]} != true:
-            raise ParameterError(
-                f"the guarantee of the publication must be eps = {true['epsilon']} at delta = {true['delta']:g} and "
-                f"eps0 = {true['local_epsilon']}, got {said!r:.40} at {stated['delta']!r:.40} and "
-                f"{stated['local_epsilon']!r:.40}; publish it again."
-            )
+
+@lru_cache(maxsize=1024)
+def _guarantee_of_file(text: str) -> dict[str, Any]:
+    """Return the guarantee of a publication of the plan in this file, after verifying the plan's own."""
+    plan = Plan.from_dict(json.loads(text))
+    return guarantee_of(plan, portable(plan))
 
 
-def _payload(
-    context: str, envelope: object, trusted: Mapping[str, Ed25519PublicKey], needed: tuple[str, ...]
-) -> dict[str, Any]:
-    """The fields of a signed document of this format and version."""
-    given, kind = signed.open_(context, envelope, trusted), context.split()[1]
-    stated = given.get("version")
+def _refuse_smaller(stated: dict[str, Any], true: dict[str, Any]) -> None:
+    """Refuse a stated guarantee with a smaller eps than the true one, or with another delta or local eps."""
+    said = stated["epsilon"]
+    if not isinstance(said, float) or said < true["epsilon"] or stated | {"epsilon": true["epsilon"]} != true:
+        raise ParameterError(
+            f"the guarantee of the publication must be eps = {true['epsilon']} at delta = {true['delta']:g} and "
+            f"eps0 = {true['local_epsilon']}, got {said!r:.40} at {stated['delta']!r:.40} and "
+            f"{stated['local_epsilon']!r:.40}; publish it again."
+        )
+
+
+def _checked(context: str, given: dict[str, Any], needed: tuple[str, ...]) -> dict[str, Any]:
+    """Refuse another format, version or set of keys."""
+    kind, stated = context.split()[1], given.get("version")
     if given.get("format") != f"shuffledp {kind}" or isinstance(stated, bool) or stated != VERSION:
         raise ParameterError(f"version of the {kind} must be {VERSION}, got {stated!r:.40}; update shuffledp.")
     found = mapping(kind, given, needed=needed)

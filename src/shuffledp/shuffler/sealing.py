@@ -1,8 +1,8 @@
 """The inner layer: every message sealed on its own to the analyst, and the body that carries the reports of clients.
 
 A sealed message is HPKE in base mode (RFC 9180; DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM) under the info
-``plan digest | period``: what was sealed for one plan and period opens for no other.  The plaintext is one byte, 1 for
-a message and 0 for a blank, and as many bytes as every message of the plan has, so that all look alike.
+``publication digest | period``: what was sealed for one publication and period opens for no other.  The plaintext is
+one byte, 1 for a message and 0 for a blank, and as many bytes as every message of the plan has, so that all look alike.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _info(digest: bytes, period: int) -> bytes:
 
 
 class Report(NamedTuple):
-    """What one client sends: an id that stays the same when it is sent again, and all its sealed slots."""
+    """The report of one client: an id that stays the same when it is sent again, and all its sealed slots."""
 
     id: bytes
     sealed: bytes
@@ -89,7 +89,7 @@ def pack(digest: bytes, period: int, reports: Sequence[Report]) -> bytes:
 
 
 def read_header(raw: bytes) -> tuple[bytes, int, int]:
-    """What is known of a body without its plan: the digest of that, the period, and the number of reports."""
+    """Return digest of the publication, period and number of reports of a body."""
     if len(raw) < HEADER_BYTES or raw[:4] != _MAGIC:
         _refuse()
     return raw[4:36], int.from_bytes(raw[36:44]), int.from_bytes(raw[44:46])

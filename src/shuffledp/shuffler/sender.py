@@ -6,24 +6,30 @@ or outside of the times of the plan, nothing is drawn and nothing is sent.
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from http.client import HTTPException
+from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
-from .._support.reading import Kind, NotJSONError, parse_json
+from .._support.files import write_new, write_whole
+from .._support.locking import alone_with
+from .._support.reading import Kind, NotJSONError, mapping, parse_json, read_json
 from .._support.sockets import is_loopback
-from ..errors import NotSentError, ParameterError
-from ..randomness.program import draw_rows, encoded_bytes
-from . import bhttp, ohttp
-from .kept import Kept, Record
+from ..errors import NotSentError, ParameterError, ShuffleDPError
+from ..randomness.program import draw_rows
+from . import oblivious_http as ohttp
 from .keys import trusted
 from .publication import Publication, Withdrawal
 from .sealing import ID_BYTES, MEDIA_TYPE, Report, pack, seal
@@ -53,8 +59,8 @@ class Sender:
 
     Notes
     -----
-    The law is that of ``portable`` in the publication, drawn from the operating system's randomness; nothing but the
-    sealed report leaves the process.
+    The client derives what it runs from the plan, which a publication cannot change, and draws it from the operating
+    system's randomness; nothing but the sealed report leaves the process.
 
     Examples
     --------
@@ -87,7 +93,7 @@ class Sender:
         self._target = _address("relay", relay) if relay else self._service + ("/reports" if plain else "/ohttp")
         self._mirror = _address("mirror", mirror) if mirror else self._service
         self._plain, self._timeout, self._clock = plain, timeout, clock
-        self._kept = Kept(folder)
+        self._kept = ReportFolder(folder)
         self._opener: OpenerDirector = build_opener(_NoRedirect)
         self.refused: list[str] = []
 
@@ -108,7 +114,7 @@ class Sender:
             with suppress(ParameterError):  # of another publisher
                 void = Withdrawal.read(envelope, self._publishers)
                 with self._kept.known(void.name) as known:
-                    known["withdrawn"] = max(known["withdrawn"], void.serial)
+                    known["withdrawn"] = sorted({*known["withdrawn"], f"{void.key} {void.publication}"})
         newest: dict[str, Publication] = {}
         self.refused = []
         for envelope in publications:
@@ -123,19 +129,29 @@ class Sender:
     def admitted(self, envelope: object) -> Publication:
         """A publication that this client trusts and may answer now; refused, in one sentence, if not."""
         found = Publication.read(envelope, self._publishers)
+        name, serial = f"{found.name!r:.60}", found.serial
         with self._kept.known(found.name) as known:
-            found.current(self._clock(), newest=known["serial"], withdrawn=known["withdrawn"])
-            if found.serial == known["serial"] and known["digest"] not in ("", found.digest):
+            if known["key"] not in ("", found.key):
                 raise ParameterError(
-                    f"serial {found.serial} of {found.name!r:.60} must be one plan, got another; ask why."
+                    f"publication {name} must be signed by the key of those before, {known['key']}, got one of "
+                    f"{found.key}; ask why."
                 )
-            known.update(serial=found.serial, digest=found.digest)
+            if f"{found.key} {found.digest}" in known["withdrawn"]:
+                raise ParameterError(f"publication {name} must not be withdrawn, got one that is; wait for a new one.")
+            if serial < known["serial"]:
+                raise ParameterError(
+                    f"publication {name} must be the newest, serial {known['serial']}, got {serial}; fetch it."
+                )
+            if serial == known["serial"] and known["digest"] not in ("", found.digest):
+                raise ParameterError(f"serial {serial} of {name} must be one publication, got another; ask why.")
+            found.period_at(self._clock())
+            known.update(serial=serial, digest=found.digest, key=found.key)
         return found
 
     # -- answering --------------------------------------------------------------------------------------------------
 
     def report(self, publication: object, value: Any = None, *, rows: Sequence[Any] | None = None) -> bool:
-        """Answer a publication once in this period: whether the shuffler has the report.
+        """Answer a publication once in this period; return True if the shuffler has the report.
 
         publication : its name at the service, what :meth:`publications` gave, or its signed envelope
         value : of the column, or a mapping or a list with one entry per column; None: nothing
@@ -176,19 +192,19 @@ class Sender:
         why = f" ({self.refused[0].rstrip('.')})" if self.refused else ""
         raise ParameterError(f"publication must be one that is offered and trusted now, got {name!r:.60}{why}; wait.")
 
-    def _drawn(self, found: Publication, period: int, rows: Sequence[Any]) -> Record:
+    def _drawn(self, found: Publication, period: int, rows: Sequence[Any]) -> KeptReport:
         """A fresh report: every slot sealed on its own, blanks where there is no message, in a random order."""
-        messages = _messages(found, rows)
-        messages += [None] * (found.portable["slots"] - len(messages))
+        messages: list[bytes | None] = [*draw_rows(found.program, rows, secrets.token_bytes)]
+        messages += [None] * (found.program["slots"] - len(messages))
         secrets.SystemRandom().shuffle(messages)  # that a message is the user's own must not show in its place
         digest = bytes.fromhex(found.digest)
-        terms: dict[str, Any] = {"size": found.portable["message_bytes"], "digest": digest, "period": period}
+        terms: dict[str, Any] = {"size": found.program["message_bytes"], "digest": digest, "period": period}
         sealed = b"".join(seal(message, public=found.sealing, **terms) for message in messages)
         body = pack(digest, period, [Report(secrets.token_bytes(ID_BYTES), sealed)])
-        return Record(found.digest, period, found.window(period)[1] + found.grace, "kept", body)
+        return KeptReport(found.digest, period, found.window(period)[1] + found.grace, "kept", body)
 
-    def _send(self, record: Record) -> bool:
-        """Send what is kept; whether the shuffler has it now."""
+    def _send(self, record: KeptReport) -> bool:
+        """Send a kept report; return True if the shuffler has it now."""
         if record.state != "kept":
             return record.state == "sent"
         if self._clock() > record.until:
@@ -211,15 +227,15 @@ class Sender:
         if self._plain:
             return self._post(body, MEDIA_TYPE)
         host, fields = urlsplit(self._service).netloc, ((b"content-type", MEDIA_TYPE.encode("ascii")),)
-        inner = bhttp.Request("POST", "/reports", authority=host, fields=fields, content=body).encode()
+        inner = ohttp.BinaryRequest("POST", "/reports", authority=host, fields=fields, content=body).encode()
         for _ in range(2):
             try:
                 config = ohttp.decode_configs(self._get("/ohttp-keys", _MOST_ANSWER))[0]
                 sealed, exchange = ohttp.encapsulate(config, inner)
                 status, answer = self._post(sealed, ohttp.REQUEST)
                 if status == 200:
-                    found = bhttp.decode(exchange.open_answer(answer))
-                    return (found.status, found.content) if isinstance(found, bhttp.Response) else (502, b"")
+                    found = ohttp.decode_message(exchange.open_answer(answer))
+                    return (found.status, found.content) if isinstance(found, ohttp.BinaryResponse) else (502, b"")
             except ParameterError as error:  # not what a gateway answers
                 raise NotSentError(str(error)) from None
             if status not in (400, 401, 409):  # else the key was rotated: fetch the new one, once
@@ -250,18 +266,6 @@ class Sender:
             ) from None
 
 
-def _messages(found: Publication, rows: Sequence[Any]) -> list[bytes | None]:
-    """What the law gives; a signed one that cannot be run is refused like any other."""
-    try:
-        if encoded_bytes(found.portable["encoding"]) == found.portable["message_bytes"]:
-            return [*draw_rows(found.portable, rows, secrets.token_bytes)]
-    except ParameterError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError):
-        pass
-    raise ParameterError(f"the law of {found.name!r:.60} must be one that can be run, got another; ask its publisher.")
-
-
 class _NoRedirect(HTTPRedirectHandler):
     """A report goes where it was told to, or nowhere."""
 
@@ -280,3 +284,141 @@ def _address(name: str, text: object) -> str:
             "reports are not sent in the clear."
         )
     return str(text).rstrip("/")
+
+
+# -- what a client remembers -------------------------------------------------------------------------------------------
+
+
+_RECORD = Kind("a kept report", 2**22, "do not answer again in this period", "folder")
+_SEEN = Kind("the list of seen plans", 2**24, "install the client again with an empty folder", "folder")
+_KEYS = ("version", "digest", "period", "until", "state", "body")
+_STATES = ("kept", "sent", "missed")
+#: What is known of a name that was never seen.
+_NONE: dict[str, Any] = {"serial": 0, "digest": "", "key": "", "withdrawn": []}
+
+
+@dataclass(frozen=True)
+class KeptReport:
+    """A report of one plan and period.
+
+    Attributes
+    ----------
+    until : time from which the shuffler takes it no more
+    state : "kept" until the shuffler has it, then "sent"; "missed" if it came too late
+    body : what is sent, the same bytes every time; erased once it is sent or missed
+    """
+
+    digest: str
+    period: int
+    until: float
+    state: str
+    body: bytes
+
+    def text(self) -> str:
+        """The file."""
+        body = base64.b64encode(self.body).decode("ascii")
+        return json.dumps({"version": 1, **vars(self), "body": body}) + "\n"
+
+
+class ReportFolder:
+    """The folder of a client's reports.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = ReportFolder(folder)
+    ...     first, again = (kept.create(KeptReport(64 * "a", 3, 1e9, "kept", body)) for body in (b"one", b"two"))
+    >>> first.body, again.body  # the second one is not kept
+    (b'one', b'one')
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise _no_state(self.folder, error) from None
+
+    def _path(self, digest: str, period: int) -> Path:
+        return self.folder / f"{digest[:32]}-{period}.json"
+
+    def find(self, digest: str, period: int) -> KeptReport | None:
+        """The report of this plan and period, if there is one; a damaged file is refused, and nothing is sent."""
+        path = self._path(digest, period)
+        return _read(path, digest) if os.path.lexists(path) else None
+
+    def unsent(self) -> Iterator[KeptReport]:
+        """All reports that the shuffler does not have yet."""
+        for path in sorted(self.folder.glob("*-*.json")):
+            found = _read(path)
+            if found.state == "kept":
+                yield found
+
+    def create(self, record: KeptReport) -> KeptReport:
+        """Keep a report durably, unless there is one of this plan and period; the one that is kept."""
+        path = self._path(record.digest, record.period)
+        try:
+            with suppress(FileExistsError):
+                write_new(path, record.text().encode("ascii"))
+        except OSError as error:
+            raise _no_state(self.folder, error) from None
+        return _read(path, record.digest)
+
+    def settle(self, record: KeptReport, state: str) -> None:
+        """Note that a report was sent, or came too late, and erase its body."""
+        done = replace(record, state=state, body=b"")
+        write_whole(self._path(record.digest, record.period), done.text(), name="folder")
+
+    # -- publications -----------------------------------------------------------------------------------------------
+
+    def claim(self, name: str, digest: str, period: int, *, now: float, until: float) -> None:
+        """Before a report is kept: until its period is over, no other plan or period of the name is answered."""
+        mine = {"digest": digest, "period": period, "until": until}
+        with self.known(name) as known:
+            last = mapping("what was answered", known.get("answered", mine), needed=mine)
+            if (last["digest"], last["period"]) != (digest, period) and now < last["until"]:
+                raise ParameterError(
+                    f"publication {name!r:.60} must be the one that this period was answered with, got another; "
+                    "answer in the next period."
+                )
+            known["answered"] = mine
+
+    @contextmanager
+    def known(self, name: str) -> Iterator[dict[str, Any]]:
+        """The newest publication of a name that was seen, its key, and those that were withdrawn, to be changed.
+
+        What is changed is written down before anything is done with it; after an error nothing is.
+        """
+        path = self.folder / "publications.json"
+        with alone_with(path, name="folder"):
+            seen = read_json(path, _SEEN) if path.exists() else {}
+            before = json.dumps(seen)
+            found: Any = seen.setdefault(name, deepcopy(_NONE)) if isinstance(seen, dict) else None
+            mapping("a seen plan", found, needed=_NONE, optional=["answered"])
+            yield found
+            if json.dumps(seen) != before:
+                write_whole(path, json.dumps(seen) + "\n", name="folder")
+
+
+def _read(path: Path, digest: str | None = None) -> KeptReport:
+    found = mapping("a kept report", read_json(path, _RECORD), needed=_KEYS)
+    try:
+        body = base64.b64decode(found["body"], validate=True)
+        made = KeptReport(found["digest"], int(found["period"]), float(found["until"]), found["state"], body)
+        whole = found["version"] == 1 and made.state in _STATES and digest in (None, made.digest)
+    except (TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise ParameterError(
+            f"a kept report must be one that this client wrote, got something else in {str(path)!r}; nothing is sent "
+            "in its period."
+        )
+    return made
+
+
+def _no_state(folder: Path, error: OSError) -> ShuffleDPError:
+    return ShuffleDPError(
+        f"a client must remember what it sent, got a folder where it cannot ({str(folder)!r}: "
+        f"{error.strerror or error}); nothing is sent: choose a folder on a disk with links that it may write to."
+    )

@@ -1,14 +1,17 @@
 """Signed documents: a JSON text, who signed it (Ed25519), and the signature over what kind of document it is.
 
 The signature is over the bytes of the text as it travels, so that nothing has to be written again in the same way to
-verify it, and over a *context*, so that a document of one kind is none of another.
+verify it, over a *context*, so that a document of one kind is none of another, and over the name of the key, so that
+two signers never have one document.  SHA-256 of these bytes is the *digest* of a document, which names it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
@@ -27,6 +30,7 @@ CONTEXTS = tuple(f"shuffledp {kind} 1" for kind in ("publication", "withdrawal",
 _FILE = Kind("a signed document", 2 * MOST_BYTES, "fetch it again", "publication")
 _PAYLOAD = Kind("the payload", MOST_BYTES, "fetch the document again")
 _FIELDS = ("payload", "key", "signature")
+_KEY = re.compile("[0-9a-f]{16}")
 
 
 class SignatureError(ParameterError):
@@ -46,32 +50,35 @@ def sign(context: str, payload: Mapping[str, Any], key: Ed25519PrivateKey) -> di
     {'name': 'fruit'}
     """
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    raw = _bytes(context, text)
-    return {"payload": text, "key": identity(key.public_key()), "signature": base64url(key.sign(raw))}
+    made = {"payload": text, "key": identity(key.public_key()), "signature": ""}
+    return made | {"signature": base64url(key.sign(_signed_bytes(context, made)))}
 
 
 def open_(context: str, envelope: object, trusted: Mapping[str, Ed25519PublicKey]) -> dict[str, Any]:
-    """The payload of a document of this context that one of the trusted keys signed; anything else is refused."""
-    kind = context.split()[1] if context in CONTEXTS else context
-    if not isinstance(envelope, Mapping) or not all(isinstance(envelope.get(field), str) for field in _FIELDS):
-        raise ParameterError(
-            f"a {kind} must be a signed document with {', '.join(_FIELDS)}, got another; fetch it again."
-        )
-    key = trusted.get(envelope["key"])
+    """Return the payload of a document of this context that one of the trusted keys signed; refuse anything else."""
+    kind, raw = context.split()[1], _signed_bytes(context, envelope)
+    signer, signature = envelope["key"], envelope["signature"]  # type: ignore[index]
+    key = trusted.get(signer)
     if key is None:
         raise ParameterError(
-            f"a {kind} must be signed by a key that is trusted, got one of {envelope['key']!r:.40}; add its .pub file "
+            f"a {kind} must be signed by a key that is trusted, got one of {signer!r:.40}; add its .pub file "
             "if you know whose it is."
         )
-    raw = _bytes(context, envelope["payload"])
     try:
-        key.verify(unbase64url(envelope["signature"]), raw)
+        key.verify(unbase64url(signature), raw)
     except (InvalidSignature, ValueError):
         raise SignatureError(
             f"a {kind} must have the signature of its text, got one that does not fit; fetch it again."
         ) from None
+    return payload_of(context, envelope)
+
+
+def payload_of(context: str, envelope: object) -> dict[str, Any]:
+    """Return the payload of a document whose signature or digest was verified elsewhere."""
+    _signed_bytes(context, envelope)
+    kind, text = context.split()[1], envelope["payload"]  # type: ignore[index]
     try:
-        found = parse_json(envelope["payload"], _PAYLOAD, f"a {kind}")
+        found = parse_json(text, _PAYLOAD, f"a {kind}")
     except NotJSONError as error:
         raise ParameterError(
             f"the payload of a {kind} must be JSON, got something else ({error}); {_PAYLOAD.advice}."
@@ -79,6 +86,11 @@ def open_(context: str, envelope: object, trusted: Mapping[str, Ed25519PublicKey
     if not isinstance(found, dict):
         raise ParameterError(f"the payload of a {kind} must be a mapping, got {type(found).__name__}; fetch it again.")
     return found
+
+
+def digest(context: str, envelope: object) -> str:
+    """Return the SHA-256 of all that is signed, in hexadecimal digits: it names the document."""
+    return sha256(_signed_bytes(context, envelope)).hexdigest()
 
 
 def read(path: str | os.PathLike[str]) -> Any:
@@ -91,11 +103,16 @@ def save(path: str | os.PathLike[str], envelope: Mapping[str, Any]) -> None:
     write_whole(path, json.dumps(envelope, ensure_ascii=False) + "\n", name="document")
 
 
-def _bytes(context: str, text: str) -> bytes:
+def _signed_bytes(context: str, envelope: object) -> bytes:
     if context not in CONTEXTS:
         raise ParameterError(f"context must be one of {', '.join(CONTEXTS)}, got {context!r:.40}; correct it.")
+    found: list[Any] = [envelope.get(field) for field in _FIELDS] if isinstance(envelope, Mapping) else [None]
+    if not all(isinstance(text, str) for text in found) or not _KEY.fullmatch(found[1]):
+        raise ParameterError(
+            f"a {context.split()[1]} must be a signed document with {', '.join(_FIELDS)}, got another; fetch it again."
+        )
     try:
-        raw = text.encode("utf-8")
+        raw = f"{context}\n{found[1]}\n{found[0]}".encode()
     except UnicodeEncodeError:
         raise ParameterError(
             "a signed text must be valid Unicode, got half of a surrogate pair; fetch it again."
@@ -104,4 +121,4 @@ def _bytes(context: str, text: str) -> bytes:
         raise ParameterError(
             f"a signed document must have at most {MOST_BYTES:,} bytes, got {len(raw):,}; list fewer labels or options."
         )
-    return context.encode("ascii") + b"\n" + raw
+    return raw

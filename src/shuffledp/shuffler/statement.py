@@ -8,7 +8,6 @@ what was in the sealed messages.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from .._support.json_ready import json_object, json_ready
+from .._support.json_ready import json_ready
 from .._support.numbers import round_up
 from .._support.reading import Kind, contained, mapping, read_json
 from ..accounting.amplification import amplify
@@ -24,34 +23,32 @@ from ..accounting.certificate import Certificate, verify
 from ..accounting.crowd import Crowd
 from ..accounting.guarantee import Guarantee, count_of
 from ..errors import CertificationError, ParameterError, VerificationError
-from ..protocol.plan import Plan
-from ..protocol.portable import charge, portable
+from ..protocol.portable import charge
 from . import signed
 from .collect import Counts
-from .released import manifest_in
+from .publication import Publication
+from .release import manifest_in
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from .released import Released
+    from .release import ReleasedBatch
 
 STATEMENT = Kind("statement", 2**28, "ask the analyst for it again")
 CONTEXT = "shuffledp statement 1"
-_KEYS = (
-    *("format", "version", "plan", "digest", "manifest", "batch_digest", "real", "blank", "refused", "users"),
-    *("guarantee", "certificate"),
-)
-_CLAIM = ("n", "colluding", "epsilon", "delta", "law_delta", "local_epsilon", "bound", "neighbors", "trust")
+_KEYS = ("format", "version", "publication", "manifest", "real", "blank", "refused", "guarantee", "certificate")
+_CLAIM = ("colluding", "epsilon", "law_delta", "bound")
 #: What of delta is left for the law of the mechanism, beside the distance of the law that clients run from it.
 _LAW_SHARES = (0.99, 0.5)
 
 
-def reached(plan: Plan, counts: Counts, *, colluding: int = 0) -> tuple[Guarantee, float]:
+def reached(publication: Publication, counts: Counts, *, colluding: int = 0) -> tuple[Guarantee, float]:
     """The guarantee of the users that were reached, and the share of the plan's delta that the mechanism's law takes.
 
     The rest pays for the distance between that law and the one in whole numbers that clients run
     (:func:`shuffledp.protocol.portable.charge`).
     """
+    plan = publication.plan
     m, n = plan.query.randomizer, counts.honest(plan)
     terms: dict[str, Any] = {"n": n, "colluding": colluding, "reports_per_user": plan.reports_per_user}
     for share in _LAW_SHARES:
@@ -60,7 +57,7 @@ def reached(plan: Plan, counts: Counts, *, colluding: int = 0) -> tuple[Guarante
             found = amplify(m, delta=left, certify=True, **terms)
         except CertificationError:
             found = amplify(m, delta=left, **terms)
-        if math.isfinite(found.epsilon) and _fits(plan, counts, float(round_up(found.epsilon)), left):
+        if math.isfinite(found.epsilon) and _delta_suffices(publication, counts, float(round_up(found.epsilon)), left):
             return found, left
     raise ParameterError(
         f"a statement must have a finite eps for which delta = {plan.delta:g} is enough, got none for {n:,} users of "
@@ -68,35 +65,29 @@ def reached(plan: Plan, counts: Counts, *, colluding: int = 0) -> tuple[Guarante
     )
 
 
-def _fits(plan: Plan, counts: Counts, epsilon: float, left: float) -> bool:
-    """Whether the plan's delta pays for the mechanism's law and for the distance of that of the clients, exactly."""
-    spent = charge(plan, portable(plan), users=counts.contributors, epsilon=epsilon)
-    return Fraction(left) + Fraction(spent) <= Fraction(plan.delta)
+def _delta_suffices(publication: Publication, counts: Counts, epsilon: float, left: float) -> bool:
+    """Return True if the plan's delta pays for the mechanism's law and for its distance from that of the clients."""
+    spent = charge(publication.plan, publication.program, users=counts.contributors, epsilon=epsilon)
+    return Fraction(left) + Fraction(spent) <= Fraction(publication.plan.delta)
 
 
-def state(
-    plan: Plan, released: Released, counts: Counts, *, key: Ed25519PrivateKey, colluding: int = 0
-) -> dict[str, Any]:
-    """The signed statement of a period that was collected."""
-    found, left = reached(plan, counts, colluding=colluding)
-    claim = {
-        **{name: getattr(found, name) for name in _CLAIM if name != "law_delta"},
-        "epsilon": float(round_up(found.epsilon)),
-        "delta": plan.delta,
-        "law_delta": left,
-    }
+def state(released: ReleasedBatch, counts: Counts, *, key: Ed25519PrivateKey, colluding: int = 0) -> dict[str, Any]:
+    """Return the signed statement of a period that was collected."""
+    found, left = reached(released.publication, counts, colluding=colluding)
     payload = {
         "format": "shuffledp statement",
         "version": 1,
-        "plan": plan.to_dict(),
-        "digest": plan.digest,
+        "publication": released.publication.envelope,
         "manifest": released.envelope,
-        "batch_digest": released.digest,
         "real": counts.real,
         "blank": counts.blank,
         "refused": counts.refused,
-        "users": counts.users(plan),
-        "guarantee": json_object(claim),
+        "guarantee": {
+            "colluding": colluding,
+            "epsilon": float(round_up(found.epsilon)),
+            "law_delta": left,
+            "bound": found.bound,
+        },
         "certificate": found.certificate.to_dict() if found.certificate else None,
     }
     return signed.sign(CONTEXT, payload, key)
@@ -104,23 +95,36 @@ def state(
 
 @dataclass(frozen=True)
 class Verified:
-    """A statement that holds: what it says, who signed it, and its proof (None: computed again, not certified)."""
+    """A statement that holds.
+
+    Attributes
+    ----------
+    payload, publication, manifest : what the analyst signed, and the documents in it
+    guarantee, users : the guarantee with all that follows from plan and counts, and for whom the answer was estimated
+    proof : of the guarantee; None if it was computed again and is not certified
+    signers : shuffler and analyst
+    """
 
     payload: dict[str, Any]
+    publication: Publication
     manifest: dict[str, Any]
+    guarantee: dict[str, Any]
+    users: int
     proof: Certificate | None
     signers: tuple[str, str]
 
     def lines(self) -> list[str]:
-        """For people."""
-        said, manifest, claim = self.payload, self.manifest, self.payload["guarantee"]
+        """Return the statement in sentences."""
+        said, manifest, claim = self.payload, self.manifest, self.guarantee
         intake = ", ".join(f"{number:,} {reason}" for reason, number in sorted(manifest["refused"].items()) if number)
         bad = ", ".join(f"{number:,} {reason}" for reason, number in said["refused"].items())
         against = f", up to {count_of(claim['colluding'])} colluding" if claim["colluding"] else ""
         proof = "certified" if self.proof else "computed again, not certified: no certificate covers this mechanism"
         return [
-            f"Verified: batch {manifest['batch']} of plan {said['digest'][:12]}..., period {manifest['period']}.",
-            f"Signed by shuffler {self.signers[0]} and analyst {self.signers[1]}.",
+            f"Verified: batch {manifest['batch']} of plan {self.publication.plan.digest[:12]}..., period "
+            f"{manifest['period']}.",
+            f"Published by {self.publication.key} as {self.publication.digest[:12]}..., with the program of this plan; "
+            f"signed by shuffler {self.signers[0]} and analyst {self.signers[1]}.",
             f"{manifest['contributors']:,} contributors, {said['real']:,} messages, {said['blank']:,} blanks; refused "
             f"by the shuffler: {intake or 'none'}; by the analyst: {bad or 'none'}.",
             f"For the {count_of(claim['n'])} who can have sent proper reports{against}: ({round_up(claim['epsilon'])}, "
@@ -130,9 +134,10 @@ class Verified:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """Return everything ready for JSON."""
         keys = dict(zip(("shuffler", "analyst"), self.signers, strict=True))
-        return {"verified": True, "certified": self.proof is not None, "keys": keys, **self.payload}
+        found = {"verified": True, "certified": self.proof is not None, "keys": keys, **self.payload}
+        return found | {"users": self.users, "guarantee": self.guarantee}
 
 
 def verify_statement(
@@ -148,49 +153,52 @@ def verify_statement(
             manifest = manifest_in(said["manifest"], shufflers)
         except signed.SignatureError as error:
             raise VerificationError(f"{error}") from None
-        plan = Plan.from_dict(said["plan"], verify=False)
+        publication = Publication.with_digest(said["publication"], manifest["publication"])
         claim = mapping("guarantee of the statement", said["guarantee"], needed=_CLAIM)
-        counts = _counts(plan, said, manifest)
-        proof = _proved(plan, counts, claim, said["certificate"])
-        return Verified(said, manifest, proof, (said["manifest"]["key"], envelope["key"]))
+        counts = _counts(publication, said, manifest)
+        full = _guarantee(publication, counts, claim)
+        proof = _proof(publication, counts, full, said["certificate"])
+        signers = said["manifest"]["key"], envelope["key"]
+        return Verified(said, publication, manifest, full, counts.users(publication.plan), proof, signers)
 
 
-def _counts(plan: Plan, said: dict[str, Any], manifest: dict[str, Any]) -> Counts:
-    """What was found, if it adds up to what the shuffler signed."""
-    text, refused, slots = said["manifest"]["payload"], said["refused"], int(portable(plan)["slots"])
+def _counts(publication: Publication, said: dict[str, Any], manifest: dict[str, Any]) -> Counts:
+    """Return the counts, after checking that they add up to the manifest."""
+    refused, slots = said["refused"], publication.slots
     numbers = [said["real"], said["blank"], *(refused.values() if isinstance(refused, dict) else [None])]
     if not all(type(x) is int and x >= 0 for x in numbers):
         raise ParameterError("counts of the statement must be whole numbers, got something else; ask for it again.")
     counts = Counts(manifest["contributors"], slots, said["real"], said["blank"], refused)
     for what, got, wanted in (
-        ("the digest of its plan", said["digest"], plan.digest),
-        ("the plan of the batch", manifest["plan"], plan.digest),
-        ("the digest of its batch", said["batch_digest"], hashlib.sha256(text.encode("utf-8")).hexdigest()),
         ("the number of sealed messages", sum(numbers), manifest["messages"]),
         ("the number of slots", manifest["messages"], manifest["contributors"] * slots),
-        ("the number of users", said["users"], counts.users(plan)),
     ):
         _refuse_unless(got == wanted, f"{what} must be {wanted}, got {got!r:.80}")
-    _refuse_unless(counts.contributors >= manifest["minimum"], "a batch must have its minimum of users, got fewer")
+    _refuse_unless(counts.contributors >= publication.minimum, "a batch must have its minimum of users, got fewer")
     return counts
 
 
-def _proved(plan: Plan, counts: Counts, claim: dict[str, Any], certificate: object) -> Certificate | None:
-    """The proof of the claim; without a certificate it is computed again."""
-    n, colluding, epsilon, left = (claim[key] for key in ("n", "colluding", "epsilon", "law_delta"))
-    if not (type(n) is type(colluding) is int and type(epsilon) is type(left) is float and epsilon >= 0 < left):
+def _guarantee(publication: Publication, counts: Counts, claim: dict[str, Any]) -> dict[str, Any]:
+    """Return the claim with all that follows from plan and counts, after checking that it can be meant."""
+    colluding, epsilon, left = (claim[key] for key in ("colluding", "epsilon", "law_delta"))
+    if not (type(colluding) is int and type(epsilon) is type(left) is float and epsilon >= 0 < left):
         raise ParameterError("the guarantee of the statement must hold numbers, got something else; ask for it again.")
-    m, honest = plan.query.randomizer, counts.honest(plan)
-    who = Crowd.of(honest, colluding=colluding).terms()
-    for name, got, wanted in (
-        ("n", n, honest),
-        ("delta", claim["delta"], plan.delta),
-        ("local_epsilon", claim["local_epsilon"], json_ready(m.local_epsilon * plan.reports_per_user)),
-        ("neighbors", claim["neighbors"], m.neighbors),
-        ("trust", claim["trust"], who["trust"]),
-    ):
-        _refuse_unless(got == wanted, f"{name} of the guarantee must be {wanted}, got {got!r:.80}")
-    _refuse_unless(_fits(plan, counts, epsilon, left), f"delta = {plan.delta!r} must cover the rounding of the law")
+    plan = publication.plan
+    m, n = plan.query.randomizer, counts.honest(plan)
+    trust = Crowd.of(n, colluding=colluding).terms()["trust"]
+    said = f"delta = {plan.delta!r} must cover the rounding of the law"
+    _refuse_unless(_delta_suffices(publication, counts, epsilon, left), said)
+    local = json_ready(m.local_epsilon * plan.reports_per_user)
+    return {**claim, "n": n, "delta": plan.delta, "local_epsilon": local, "neighbors": m.neighbors, "trust": trust}
+
+
+def _proof(publication: Publication, counts: Counts, claim: dict[str, Any], certificate: object) -> Certificate | None:
+    """Return the proof of the claim; without a certificate it is computed again."""
+    plan, (n, colluding, epsilon, left) = (
+        publication.plan,
+        (claim[key] for key in ("n", "colluding", "epsilon", "law_delta")),
+    )
+    m = plan.query.randomizer
     if certificate is None:
         terms: dict[str, Any] = {"n": n, "colluding": colluding, "reports_per_user": plan.reports_per_user}
         again = amplify(m, delta=left, **terms)
