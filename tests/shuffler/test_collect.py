@@ -19,7 +19,7 @@ from reference.commands import refused, run
 from reference.sealed_field import LABELS, Field, bad_rows, plan_of
 from shuffledp.protocol.portable import charge
 from shuffledp.shuffler import keys, signed
-from shuffledp.shuffler.collect import Counts, collect
+from shuffledp.shuffler.collect import Counts, OpeningJob, collect
 from shuffledp.shuffler.publication import Publication, program_text
 from shuffledp.shuffler.release import ReleasedBatch
 from shuffledp.shuffler.statement import reached, state, verify_statement
@@ -384,3 +384,10 @@ def test_collect_refuses_in_one_sentence(field: Field) -> None:
         assert "must be different files" in refused(run(*asked(field, "--statement", str(at / read))))
         assert (at / read).read_bytes() == before
     assert "--colluding needs --statement" in refused(run(*asked(field, "--colluding", "3")))
+
+
+def test_a_job_does_not_show_its_key() -> None:
+    secret = bytes(range(32))
+    job = OpeningJob("plan", bytes(32), secret, 3)
+    assert job.key == secret and "plan" in repr(job)
+    assert all(shown not in repr(job) + str(job) for shown in (repr(secret), secret.hex(), "key"))

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -163,12 +163,13 @@ def _refuse_few(plan: Plan, counts: Counts) -> None:
 _SEVERAL = 50_000
 
 
-class OpeningJob(NamedTuple):
+@dataclass(frozen=True)
+class OpeningJob:
     """What a worker needs: plan, digest of the publication, private key, period, and how many messages to give back."""
 
     plan: str
     publication: bytes
-    key: bytes
+    key: bytes = field(repr=False)
     period: int
     spare: int = 0
 
