@@ -204,6 +204,8 @@ def test_samples_that_are_none(tmp_path: Path, text: str) -> None:
         ({"d": (3, 3), "ways": 3}, "ways must"),
         ({"d": (3, 3), "subsets": [[0, 2]]}, "subsets must"),
         ({"d": (3, 3), "subsets": [[0, 0]]}, "subsets must be lists of different columns"),
+        ({"d": (3, 3), "subsets": [[[0]]]}, "subsets must be lists of different columns"),
+        ({"d": (3, 3), "subsets": [0]}, "subsets must be lists of different columns"),
         ({"d": 1000, "columns": 3, "ways": 3}, "marginals must be at most 1,000"),
     ],
 )

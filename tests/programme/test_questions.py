@@ -237,6 +237,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"task": "marginals", "labels": {"a": ["x"], "b": ["y"]}, "subsets": [["c"]]},
         "lists of columns of a, b",
     ),
+    "subsets in subsets": (
+        {"task": "marginals", "labels": {"a": ["x"], "b": ["y"]}, "subsets": [[["a"]]]},
+        "rounds[0].subsets must be lists of columns of a, b",
+    ),
 }
 
 

@@ -132,6 +132,7 @@ def test_what_is_refused() -> None:
         ({"subsets": [["height"]]}, "subsets must list"),
         ({"subsets": [["age", "sex"], ["sex", "age"]]}, "subsets must list"),
         ({"subsets": "age"}, "subsets must list"),
+        ({"subsets": [[["age"]]]}, "subsets must list"),
         ({"mechanism": "laplace:eps0=1"}, "frequency mechanism"),
         ({"mechanism": "privset:eps0=1,s=1"}, "frequency mechanism"),
         ({"labels": {f"c{i}": ["a", "b"] for i in range(50)}}, "at most 1,000"),

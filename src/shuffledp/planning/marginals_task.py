@@ -70,8 +70,12 @@ class MarginalsTask(ShareTask):
     def _listed(self, number: int) -> tuple[tuple[int, ...], ...] | None:
         if self.subsets is None:
             return None
-        found = tuple(tuple(some) for some in self.subsets)
-        if not found or not all(some and len(set(some)) == len(some) for some in found):
+        try:
+            found = tuple(tuple(some) for some in self.subsets)
+            fine = bool(found) and all(some and len(set(some)) == len(some) for some in found)
+        except TypeError:
+            fine = False
+        if not fine:
             raise ParameterError(
                 f"subsets must be lists of different columns, got {self.subsets!r:.80}; write [[0, 1], [0, 2]]."
             )

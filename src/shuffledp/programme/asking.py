@@ -323,7 +323,9 @@ def _with_other(where: str, given: dict[str, Any], labels: Any, other: str | Non
 def _subsets(where: str, value: object, labels: Any, column: object) -> Any:
     """The columns of every marginal, by their places."""
     names = list(labels) if isinstance(labels, dict) else list(column) if isinstance(column, tuple) else []
-    fine = isinstance(value, list) and all(isinstance(some, list) and set(some) <= set(names) for some in value)
+    fine = isinstance(value, list) and all(
+        isinstance(some, list) and all(one in names for one in some) for some in value
+    )
     if not isinstance(value, list) or not fine:
         raise ParameterError(
             f"{where} must be lists of columns of {', '.join(names) or 'the labels'}, got {shown(value)}; write "

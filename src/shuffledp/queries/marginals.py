@@ -203,9 +203,9 @@ class Marginals(Query):
     def _listed(self, given: object) -> tuple[tuple[str, ...], ...]:
         try:
             found = tuple(tuple(one) for one in given if not isinstance(one, str))  # type: ignore[attr-defined]
+            fine = all(some and set(some) <= set(self.labels) and len(set(some)) == len(some) for some in found)
         except TypeError:
-            found = ()
-        fine = all(some and set(some) <= set(self.labels) and len(set(some)) == len(some) for some in found)
+            found, fine = (), False
         if not found or not fine or len({frozenset(some) for some in found}) < len(found):
             raise ParameterError(
                 f"subsets must list different sets of the columns {', '.join(self.labels)}, got {given!r:.80}; write "
