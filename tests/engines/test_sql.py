@@ -254,7 +254,7 @@ def test_what_is_refused_of_frames() -> None:
     no("got 'monday'; state it", bare, batch="monday", users=N)
     no("users must be a number, got None", bare, batch=header.id)
     no("a batch of 401 users must hold 401 messages", bare, batch=header.id, users=401)
-    no("at least one message, got none", bare.slice(0, 0), **stated)
+    no("a batch of 400 users must hold 400 messages, got 0", bare.slice(0, 0), **stated)
     no("frame must have one column 'message', got 'x'", pa.table({"x": bare["message"]}), **stated)
     twice = pa.Table.from_arrays([bare["message"]] * 2, names=["message"] * 2)
     no("frame must have one column 'message', got 'message', 'message'", twice, **stated)
@@ -298,7 +298,7 @@ GOOD: Rows = [(-1, -1, 0), (0, -1, 5), (0, 0, 2), (0, 2, 3)]
         ([(-1, -1, -2), (-1, -2, 2), *GOOD[1:]], "counts must be of messages of 1 bytes"),
         ([(0, -1, 4), (0, 0, 4)], "a batch of 5 users must hold 5 messages, got 4"),
         ([(0, -1, 2**62), (0, 0, 2**62), (0, 1, 2**62), (0, 2, 2**62)], "add up to 4611686018427387904"),
-        ([], "counts must be rows of three whole numbers: part, code, n, got something else"),
+        ([], "a batch of 5 users must hold 5 messages, got 0"),
         ([(0, 0)], "rows of three whole numbers"),
         ([(0, 0, 1.5)], "rows of three whole numbers"),
         ([(0, 0, 2**63)], "rows of three whole numbers"),

@@ -565,5 +565,5 @@ def test_a_header_must_match_its_messages() -> None:
     header = Header(plan.digest, 3, 2, 1, True)
     with pytest.raises(ParameterError, match="a batch of 3 users must hold 3 messages, got 2"):
         as_tally(plan, np.zeros(2, dtype=np.uint8), header)
-    with pytest.raises(ParameterError, match="at least one message"):
+    with pytest.raises(ParameterError, match="a batch of 3 users must hold 3 messages, got 0"):
         as_tally(plan, np.zeros(0, dtype=np.uint8), header)

@@ -240,7 +240,9 @@ class Randomizer(Mechanism):
                 raise ParameterError(f"users must be given with raw messages of {self.name}, got None; pass users=n.")
             count, release = len(data) if users is None else check.users(users, "users"), _said(for_release)
         if not len(data):
-            raise ParameterError("reports must hold at least one report, got none; collect some first.")
+            if self._message_limits[0]:
+                raise ParameterError("reports must hold at least one report, got none; collect some first.")
+            data = np.zeros((0, *self.codec.shape), dtype=self.codec.dtype)  # an empty list has no dtype of its own
         try:
             if not self.codec.readable(data):
                 raise ValueError("another kind of array")
@@ -405,8 +407,8 @@ class Randomizer(Mechanism):
 
     def _chunks(self, users: int) -> list[slice]:
         """Chunks of users, about equally long; they depend on the mechanism and the number of users, not on threads."""
-        least = -(-users // max(1, CHUNK_BYTES // self.codec.scratch))
-        count = least if least <= 1 else min(-(-least // _TOGETHER) * _TOGETHER, users)
+        least = max(-(-users // max(1, CHUNK_BYTES // self.codec.scratch)), 1)
+        count = least if least == 1 else min(-(-least // _TOGETHER) * _TOGETHER, users)
         ends = [i * users // count for i in range(count + 1)]
         return [slice(first, last) for first, last in itertools.pairwise(ends)]
 

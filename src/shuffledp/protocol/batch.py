@@ -234,8 +234,8 @@ def as_tally(plan: Plan, data: NDArray[Any], header: Header, *, limits: Limits |
 
 def refuse_number(plan: Plan, messages: int, *, users: int, limits: Limits | None = None) -> None:
     """Raise if these users cannot have sent this number of messages."""
-    if not messages:
-        raise ParameterError("a batch must hold at least one message, got none; collect some first.")
+    if not users:
+        raise ParameterError("a batch must be of at least one user, got none; collect some first.")
     wanted = wrong_number(plan, messages, users=users, limits=limits)
     if wanted:
         raise ParameterError(

@@ -112,14 +112,14 @@ class Collector:
             header = stated(known, self.plan, batch, users)
             if self._counted(header.id, header.users):
                 return False
-            place, total, messages = place_of(reader.schema, column), None, 0
+            place, counts, messages = place_of(reader.schema, column), m._tally(from_bytes(m.codec, b"")), 0
             for part in reader:
                 if not part.num_rows:
                     continue
                 found = m.tally(from_bytes(m.codec, message_bytes(part.column(place), size)), users=part.num_rows)
-                total = found if total is None else total + found
+                counts = counts + found.counts
                 messages += part.num_rows
-        return self._take(header, None if total is None else total.counts, messages)
+        return self._take(header, counts, messages)
 
     def ingest_counts(
         self,

@@ -271,9 +271,9 @@ def as_rows(counts: object) -> NDArray[np.int64]:
     if not isinstance(counts, Sequence) or isinstance(counts, str | bytes):
         raise _wrong("be a Tally, a frame with part, code and n, or a list of such rows", type(counts).__name__, _PASS)
     rows = [tuple(row) if isinstance(row, Sequence) and not isinstance(row, str) else () for row in counts]
-    if not rows or not all(len(row) == 3 and all(_is_whole(x) for x in row) for row in rows):
+    if not all(len(row) == 3 and all(_is_whole(x) for x in row) for row in rows):
         raise _wrong("be rows of three whole numbers: part, code, n", "something else", _PASS)
-    return np.array(rows, dtype=np.int64)
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
 _PASS = "pass what the query returned"
