@@ -252,15 +252,40 @@ def test_an_answer_states_what_was_counted() -> None:
 
 
 @pytest.mark.heavy
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_batch_that_is_too_small_has_the_guarantee_of_those_who_came(rounds: int) -> None:
+    m = sdp.GRR(eps0=3.0, d=4)
+    query = sdp.queries.Histogram(column="x", labels=[0, 1, 2], mechanism=m)
+    plan, few = (sdp.Plan(query=query, users=n, delta=1e-6) for n in (60_000, 54_000))
+    early, whole = sdp.Collector(plan), sdp.Collector(few)
+    for collector in (early, whole):
+        collector.ingest_counts("0" * 32, 54_000, m.tally(m.privatize([0, 1] * 27_000)))
+    answer = early.estimate(release_early=True)
+    assert answer.provenance.epsilon == few.epsilon < 0.1 and answer.provenance.delta == 1e-6
+    assert answer.provenance.plan == plan.digest and early.plan is plan and plan.smallest_batch == 60_000
+    said, wanted = answer.statement(rounds=rounds), whole.statement(rounds=rounds)
+    warning = (
+        "RELEASED EARLY: a batch had 54,000 users, below the 60,000 of the plan; the guarantee below is that of 54,000 "
+        "users. What else rests on the plan's minimum, such as a guarantee over several collections, does not hold."
+    )
+    assert said == f"{warning} {wanted}"
+    learned, better = ([s for s in one.sections if s.heading.startswith("What an")] for one in (said, wanted))
+    assert learned == better
+    early.ingest_counts("1" * 32, 100, m.tally(m.privatize([0] * 100)))
+    smallest = early.estimate(release_early=True).provenance.epsilon
+    assert smallest == plan._of_batch(100).epsilon > 5 * few.epsilon
+    assert smallest < m.eps0
+
+
+@pytest.mark.heavy
 def test_what_does_not_hold_is_not_claimed() -> None:
     early = collected(60, minimum=60)
-    assert "A batch was too small for mixing" in early.statement().markdown()  # also before it is released
+    said = early.statement()  # also before it is released
+    assert said.startswith(
+        "RELEASED EARLY: a batch had 50 users, below the 60 of the plan; the guarantee below is that of"
+    )
     answer = early.estimate(release_early=True)
-    said = answer.statement()
-    assert said.startswith("RELEASED EARLY") and said.sections[0].texts[0].startswith("RELEASED EARLY")
-    (learned,) = (section.texts for section in said.sections if section.heading == "What an attacker can learn")
-    assert learned == ("A batch was too small for mixing to protect its users: for them only the next section holds.",)
-    assert "is right at most 89 times out of 100" in said.markdown()
+    assert answer.statement() == said and said.sections[0].texts[0].startswith("RELEASED EARLY")
     twice = collected(40, minimum=40)
     assert "This is for a user who sent in one batch only." in twice.estimate().statement().markdown()
     assert "in one batch only" not in collected(50, minimum=50).estimate().statement().markdown()

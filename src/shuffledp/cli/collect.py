@@ -141,7 +141,7 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, overwrite: bool, earl
 @click.option(
     "--drop", "dropped", multiple=True, metavar="ID", help="Take a batch out of the state first; may be repeated."
 )
-@click.option("--release-early", is_flag=True, help="Answer below the plan's minimum; the statement says so.")
+@click.option("--release-early", is_flag=True, help="Answer below the plan's minimum, with the eps of those who came.")
 @fit_option
 @shown_options
 @plot_option

@@ -125,6 +125,8 @@ def _write(found: Recommendation, files: dict[str, Any], chosen: Choice, shape: 
     wrote(*files.values())
     if files["save"] or files["report"]:
         say(f"{'saved' if files['save'] else 'reviewed'}: {found.why(chosen)}", err=True)
+    if files["save"] and found.counted == found.n:
+        say("note: every batch must hold all users; --dropouts 10% plans for batches that hold fewer.", err=True)
 
 
 def _show(found: Recommendation, chosen: Choice) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from .._support.locking import replace_seen
 from .._support.reading import digest_of
 from .._support.statement import Statement
+from ..accounting.guarantee import count_of
 from ..errors import ParameterError
 from ..estimation.answer import Provenance
 from ..estimation.estimate import Estimate
@@ -64,7 +65,6 @@ class Collector:
         self._incomplete: set[str] = set()  # those of which it is not known what they were made from
         self._sums: Sums = []  # the oldest first; every batch is in one of them
         self._seen: set[str] = set()  # digests of files that hold no batch but these
-        self._early = False
 
     @property
     def _tally(self) -> Tally | None:
@@ -249,7 +249,10 @@ class Collector:
         return bool(self.batches) and min(self.batches.values()) >= self.plan.smallest_batch
 
     def estimate(self, *, release_early: bool = False) -> Estimate:
-        """The answer; refused while a batch is below the plan's minimum, unless ``release_early`` overrides that."""
+        """The answer; refused while a batch is below the plan's minimum, unless ``release_early`` overrides that.
+
+        Then eps of the users who came is computed and stated, in place of that of the plan.
+        """
         total = self._tally
         if total is None:
             raise ParameterError("an estimate needs a batch, got none; ingest one first.")
@@ -258,39 +261,42 @@ class Collector:
             raise ParameterError(
                 f"every batch must have {self.plan.smallest_batch:,} users for the guarantee of this plan, got one of "
                 f"{self.batches[few]:,} ({few}); leave it out (--drop if it is in the state), or pass "
-                "release_early=True (--release-early on the command line), which is then stated."
+                "release_early=True (--release-early on the command line), which states the eps of those who came."
             )
-        self._early = not self.ready
         return replace(self.plan.query.answer(total), provenance=self._provenance(total))
 
+    @property
+    def _held(self) -> Plan:
+        """The plan with the guarantee of the smallest batch that came."""
+        return self.plan._of_batch(min(self.batches.values(), default=self.plan.users))
+
     def _provenance(self, total: Tally) -> Provenance:
-        """Where an answer came from; only what holds is claimed: early the local guarantee, of seeded reports none."""
-        plan, holds = self.plan, (self.plan.epsilon, self.plan.delta)
-        if self._early:
-            holds = (plan.guarantee.local_epsilon, 0.0)
+        """Return where an answer came from and what holds: early, eps of those who came; of seeded reports, none."""
+        plan, holds = self.plan, (self._held.epsilon, self.plan.delta)
         if total.for_release is False:
             holds = (math.inf, 0.0)
         epsilon, delta = holds
         question, digest = plan.query.question, plan.digest
-        signed = partial(statement_of, plan, self._found())
+        signed = partial(statement_of, self._held, self._found())
         return Provenance(
             question=question, name=plan.name, epsilon=float(epsilon), delta=delta, plan=digest, signed=signed
         )
 
     def statement(self, *, rounds: int = 1, kept: str = "") -> Statement:
         """What is guaranteed of the answer, in a paragraph, an override first; and on a page (as Plan.statement)."""
-        return statement_of(self.plan, self._found(), rounds=rounds, kept=kept)
+        return statement_of(self._held, self._found(), rounds=rounds, kept=kept)
 
     def _found(self) -> Found:
         """What is to be said of the answer beyond the plan."""
         total = self._tally
         seeded = total is not None and total.for_release is False
         said = []
-        if self._early:
+        if self._held is not self.plan:
+            few = count_of(self._held.smallest_batch)
             said.append(
-                f"RELEASED EARLY: a batch had {min(self.batches.values()):,} users, below the "
-                f"{self.plan.smallest_batch:,} of the plan, so that the guarantee below does not hold for its users; "
-                "the local guarantee does."
+                f"RELEASED EARLY: a batch had {few}, below the {self.plan.smallest_batch:,} of the plan; the guarantee "
+                f"below is that of {few}. What else rests on the plan's minimum, such as a guarantee "
+                "over several collections, does not hold."
             )
         if seeded:
             said.append(
@@ -311,8 +317,7 @@ class Collector:
         unknown = "Reports do not say whether secure randomness made them: that is up to the clients."
         notes = (unknown,) if total is not None and total.for_release is None else ()
         once = self.users <= self.plan.users and not self._incomplete
-        holds = {"shuffled": self.ready or not self.batches, "private": not seeded, "once": once}
-        return Found((*said,), notes, self.users, len(self.batches), **holds)
+        return Found((*said,), notes, self.users, len(self.batches), private=not seeded, once=once)
 
     # -- the file ---------------------------------------------------------------------------------------------------
 

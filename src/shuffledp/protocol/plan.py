@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -48,8 +48,9 @@ class Plan:
     delta : float
         Of the guarantee.
     minimum_batch : int
-        Reports that a batch must hold before anything of it may be released; the guarantee is for that many users.
-        All of ``users`` unless stated: fewer allow for dropouts, at the price of a larger eps.
+        Users whose reports a batch must hold before anything of it may be released; the guarantee is for that many.
+        All of ``users`` unless stated, so that a single dropout makes the batch too small.  Set it to the number that
+        will surely come, such as 0.8 times the users: eps is then larger, but holds for every batch that is released.
     reports_per_user : int
         Rows that a user contributes.  1: one of its rows, drawn uniformly by its own client.  k: k of them without
         replacement, filled up with missing ones where it has fewer; the guarantee is for all k together.
@@ -122,6 +123,24 @@ class Plan:
 
         n, reports = self.smallest_batch, self.reports_per_user
         return amplify(self.query.randomizer, n=n, delta=self.delta, reports_per_user=reports)
+
+    def _of_batch(self, users: int) -> Plan:
+        """Return the plan whose guarantee is that of a batch of ``users``: this one, unless they are too few.
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+        >>> plan = sdp.Plan(query=fruit, users=10_000, delta=1e-6)
+        >>> plan._of_batch(20_000) is plan, round(plan._of_batch(9_000).epsilon, 3)
+        (True, 0.114)
+        """
+        if users >= self.smallest_batch:
+            return self
+        known: dict[int, Plan] = vars(self).setdefault("_smaller", {})
+        if users not in known:
+            known[users] = replace(self, minimum_batch=users)
+        return known[users]
 
     def _proves(self, epsilon: float) -> bool:
         """Whether delta at this eps is proved to be at most that of the plan, however tight the eps is."""

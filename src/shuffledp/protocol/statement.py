@@ -57,7 +57,6 @@ class Found:
     notes: tuple[str, ...]
     users: int
     batches: int
-    shuffled: bool  # whether the guarantee of the shuffled batch holds
     private: bool  # whether any guarantee holds
     once: bool  # whether every user is known to be in one batch only
 
@@ -205,9 +204,6 @@ def _learned(claim: Claim, found: Found | None) -> Section:
         return claim.learned()
     if not found.private:
         return Section(_LEARNED, ("Nothing limits what is learned: see the warnings.",))
-    if not found.shuffled:
-        few = "A batch was too small for mixing to protect its users: for them only the next section holds."
-        return Section(_LEARNED, (few,))
     return claim.learned(*() if found.once else ("This is for a user who sent in one batch only.",))
 
 
