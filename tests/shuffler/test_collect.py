@@ -144,11 +144,19 @@ def test_the_law_of_the_clients_is_charged_for_all_who_were_reached(tmp_path: Pa
     plan = replace(plan_of("pure-dump:poisson=2", users=40), users=40)
     field = Field.make(tmp_path, plan)
     _, _, collector = collected(field, field.release(field.reports(VALUES[:came])))
-    made, found = field.publication.program, collector.plan
-    left = plan.delta - charge(plan, made, users=came, epsilon=found.epsilon)
-    assert found.epsilon >= sdp.amplify(plan.query.randomizer, n=40, delta=left).epsilon > plan.epsilon
-    assert found.epsilon >= field.publication.guarantee["epsilon"]
-    assert sdp.round_up(found.epsilon) in str(collector.statement())
+    made, epsilon, file = field.publication.program, collector.program_epsilon, plan.to_dict()
+    left = plan.delta - charge(plan, made, users=came, epsilon=epsilon)
+    assert epsilon >= sdp.amplify(plan.query.randomizer, n=40, delta=left).epsilon > plan.epsilon
+    assert epsilon >= field.publication.guarantee["epsilon"]
+    assert collector.plan.to_dict() == file and collector.plan.epsilon == field.publication.plan.epsilon
+    collector.save(tmp_path / "state.json")
+    for one in (
+        collector,
+        sdp.Collector.load(tmp_path / "state.json", collector.plan),
+        sdp.Collector(plan).merge(collector),
+    ):
+        assert sdp.round_up(epsilon) in str(one.statement())
+        assert one.estimate().provenance.epsilon == epsilon
 
 
 def test_a_batch_is_counted_once(field: Field) -> None:

@@ -65,6 +65,7 @@ class Collector:
         self._incomplete: set[str] = set()  # those of which it is not known what they were made from
         self._sums: Sums = []  # the oldest first; every batch is in one of them
         self._seen: set[str] = set()  # digests of files that hold no batch but these
+        self.program_epsilon = 0.0  # of what clients of a shuffler ran, whose rounding takes some of delta
 
     @property
     def _tally(self) -> Tally | None:
@@ -232,6 +233,7 @@ class Collector:
         both.batches = {**self.batches, **other.batches}
         both._inside = {**self._inside, **other._inside}
         both._incomplete = self._incomplete | other._incomplete
+        both.program_epsilon = max(self.program_epsilon, other.program_epsilon)
         both._sums = [*self._sums, *other._sums]
         both._settle()
         return both
@@ -267,8 +269,9 @@ class Collector:
 
     @property
     def _held(self) -> Plan:
-        """The plan with the guarantee of the smallest batch that came."""
-        return self.plan._of_batch(min(self.batches.values(), default=self.plan.users))
+        """The plan with the guarantee of the smallest batch that came, and of what its clients ran."""
+        held = self.plan._of_batch(min(self.batches.values(), default=self.plan.users))
+        return held if held.epsilon >= self.program_epsilon else held._at_least(self.program_epsilon)
 
     def _provenance(self, total: Tally) -> Provenance:
         """Return where an answer came from and what holds: early, eps of those who came; of seeded reports, none."""
@@ -291,8 +294,8 @@ class Collector:
         total = self._tally
         seeded = total is not None and total.for_release is False
         said = []
-        if self._held is not self.plan:
-            few = count_of(self._held.smallest_batch)
+        if self.batches and not self.ready:
+            few = count_of(min(self.batches.values()))
             said.append(
                 f"RELEASED EARLY: a batch had {few}, below the {self.plan.smallest_batch:,} of the plan; the guarantee "
                 f"below is that of {few}. What else rests on the plan's minimum, such as a guarantee "
@@ -327,18 +330,17 @@ class Collector:
         A file that this collector has neither loaded nor saved as it is now is refused, because batches that another
         one counted would be lost: load it, count into that and save again.
         """
-        text = collector_file.text_of(self.plan, self.batches, self._inside, self._incomplete, self._sums)
+        counted = self.batches, self._inside, self._incomplete, self._sums
+        text = collector_file.text_of(self.plan, *counted, self.program_epsilon)
         self._seen.add(digest_of(text.encode("utf-8")))  # ids tell batches apart: an equal file holds the same ones
         replace_seen(path, text, self._seen)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], plan: Plan | str | os.PathLike[str]) -> Collector:
-        """Read a file of this plan; a damaged one is refused.
-
-        One that an earlier version wrote holds a single sum over its batches, so that none of several can be dropped.
-        """
+        """Read a file of this plan; a damaged one is refused."""
         made = cls(plan)
-        made.batches, made._inside, made._incomplete, made._sums = collector_file.read(path, made.plan, made._seen)
+        counted, made.program_epsilon = collector_file.read(path, made.plan, made._seen)
+        made.batches, made._inside, made._incomplete, made._sums = counted
         return made
 
 

@@ -1,7 +1,6 @@
 """The file of a collector: JSON with a checksum, everything in it checked against the plan.
 
-It holds the batches with their users, which ones they were made from, and sums over them.  The first version had one
-sum over all batches, and did not note what they were made from.
+It holds the batches with their users, which ones they were made from, and sums over them.
 """
 
 from __future__ import annotations
@@ -21,35 +20,39 @@ from .messages import plain, restored
 from .plan import Plan
 
 STATE = Kind("a collector file", 2**30, "restore it from a copy", "path")
-_KEYS = ("version", "plan", "batches", "inside", "incomplete", "sums", "checksum")
-_KEYS_1 = ("version", "plan", "batches", "users", "for_release", "counts", "checksum")
+_KEYS = ("version", "plan", "batches", "inside", "incomplete", "sums", "program_epsilon", "checksum")
 _SUM_KEYS = ("batches", "users", "for_release", "counts")
-VERSION = 2
+VERSION = 1
 #: Ids of batches, and the sums over these.
 Sums = list[tuple[tuple[str, ...], Tally]]
 
 
-def text_of(plan: Plan, batches: dict[str, int], inside: dict[str, str], incomplete: set[str], sums: Sums) -> str:
+def text_of(
+    plan: Plan, batches: dict[str, int], inside: dict[str, str], incomplete: set[str], sums: Sums, epsilon: float
+) -> str:
     """The content of the file."""
     items = [
         dict(zip(_SUM_KEYS, (list(ids), tally.users, tally.for_release, plain(tally.counts)), strict=True))
         for ids, tally in sums
     ]
-    state = dict(zip(_KEYS[:-1], (VERSION, plan.digest, batches, inside, sorted(incomplete), items), strict=True))
+    values = (VERSION, plan.digest, batches, inside, sorted(incomplete), items, epsilon)
+    state = dict(zip(_KEYS[:-1], values, strict=True))
     return json.dumps({**state, "checksum": _checksum(state)}) + "\n"
 
 
 def read(
     path: str | os.PathLike[str], plan: Plan, seen: set[str]
-) -> tuple[dict[str, int], dict[str, str], set[str], Sums]:
-    """Batches, those inside them, incomplete ones and sums, of a file of this plan; a damaged one is refused."""
+) -> tuple[tuple[dict[str, int], dict[str, str], set[str], Sums], float]:
+    """Return batches, those inside them, incomplete ones and sums, and the eps of what clients ran.
+
+    A damaged file, and one of another plan, is refused.
+    """
     shown = repr(os.fspath(path))
     with contained(STATE, str(path)):
         found = read_json(path, STATE, seen=seen)
-        old = isinstance(found, dict) and found.get("version") == 1
-        state = mapping("collector file", found, needed=_KEYS_1 if old else _KEYS)
+        state = mapping("collector file", found, needed=_KEYS)
         stated = state.pop("checksum")
-        if stated != _checksum(state) or state["version"] not in (1, VERSION):
+        if stated != _checksum(state) or state["version"] != VERSION:
             raise ParameterError(
                 f"a collector file must be as it was written, got a damaged one in {shown}; {STATE.advice}."
             )
@@ -60,16 +63,15 @@ def read(
         batches = state["batches"]
         if not isinstance(batches, dict) or not all(type(n) is int and 0 < n <= 10**15 for n in batches.values()):
             raise _wrong("batches: be ids with their numbers of users", shown)
-        if old:
-            one = {**{key: state.get(key) for key in _SUM_KEYS}, "batches": [*batches]}
-            state |= {"inside": {}, "incomplete": [*batches], "sums": [one] if batches else []}
         inside, incomplete = state["inside"], state["incomplete"]
         pairs = inside.items() if isinstance(inside, dict) else [(None, None)]
         if not all(is_id(part) and part not in batches and is_id(whole) and whole in batches for part, whole in pairs):
             raise _wrong("inside: say which batch is a part of which", shown)
         if not isinstance(incomplete, list) or not all(isinstance(b, str) and b in batches for b in incomplete):
             raise _wrong("incomplete: be ids of its batches", shown)
-        return batches, inside, {*incomplete}, _sums(plan, batches, state["sums"], shown)
+        if not isinstance(epsilon := state["program_epsilon"], float) or not epsilon >= 0:
+            raise _wrong("program_epsilon: be an eps", shown)
+        return (batches, inside, {*incomplete}, _sums(plan, batches, state["sums"], shown)), epsilon
 
 
 def _wrong(what: str, shown: str, got: str = "something else") -> ParameterError:

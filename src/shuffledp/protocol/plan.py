@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -141,6 +142,12 @@ class Plan:
         if users not in known:
             known[users] = replace(self, minimum_batch=users)
         return known[users]
+
+    def _at_least(self, epsilon: float) -> Plan:
+        """Return a copy that states this eps, which is more than that of its guarantee."""
+        held = copy(self)
+        vars(held)["_stated"] = epsilon
+        return held
 
     def _proves(self, epsilon: float) -> bool:
         """Whether delta at this eps is proved to be at most that of the plan, however tight the eps is."""

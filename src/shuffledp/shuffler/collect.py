@@ -17,7 +17,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ from ..mechanisms.reports import Tally
 from ..protocol.collector import Collector
 from ..protocol.messages import from_bytes, plain, restored
 from ..protocol.plan import Plan
-from .publication import Publication, guarantee_of
+from .publication import guarantee_of
 from .release import ReleasedBatch
 from .sealing import unseal
 
@@ -93,8 +93,8 @@ def collect(
     session : that of Spark; the active one unless stated
 
     Nothing is counted unless every part has the bytes that the shuffler signed, and at least as many contributors as
-    the plan's guarantee needs can have sent proper reports.  The plan of the collector then states the guarantee of
-    what its clients run, which is charged for as many users as were reached, if these are more than planned.
+    the plan's guarantee needs can have sent proper reports.  The collector then states the eps of what its clients run,
+    which is charged for as many users as were reached, if these are more than planned.
     """
     if engine not in ("local", "spark"):
         raise ParameterError(f"engine must be 'local' or 'spark', got {engine!r:.40}; choose one of them.")
@@ -125,15 +125,10 @@ def collect(
     counts = Counts(released.manifest["contributors"], publication.slots, found.real, found.blank, refused)
     _refuse_few(plan, counts)
     users = counts.users(plan)
-    _charge(plan, publication, max(users, *collector.batches.values(), 0))
+    ran = guarantee_of(plan, publication.program, users=max(users, *collector.batches.values(), 0))
+    collector.program_epsilon = max(collector.program_epsilon, ran["epsilon"])
     tally = Tally(found.counts, plan.query.randomizer.spec, users * plan.reports_per_user, None)
     return counts, collector.ingest_counts(released.manifest["batch"], users, tally)
-
-
-def _charge(plan: Plan, publication: Publication, users: int) -> None:
-    """Let the plan state the guarantee of what this many clients run, whose law costs some of delta."""
-    found = guarantee_of(plan, publication.program, users=users)
-    vars(plan)["guarantee"] = replace(plan.guarantee, epsilon=max(plan.epsilon, found["epsilon"]))
 
 
 def _drop_surplus(plan: Plan, found: OpenedMessages, spare: int) -> None:
