@@ -146,7 +146,7 @@ class Plan:
     def _at_least(self, epsilon: float) -> Plan:
         """Return a copy that states this eps, which is more than that of its guarantee."""
         held = copy(self)
-        vars(held)["_stated"] = epsilon
+        vars(held)["guarantee"] = replace(self.guarantee, epsilon=epsilon)
         return held
 
     def _proves(self, epsilon: float) -> bool:
