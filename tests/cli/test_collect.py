@@ -61,6 +61,12 @@ def test_quantiles_counts_and_the_largest(home: Path) -> None:
     assert "of 3,000 users" in good("estimate", *fruit)
     simulated = good("simulate", wait[0], home / "data.parquet", "--quantiles", "0.5", "--plot", home / "s.png")
     assert "truth" in simulated and " min, at p50, where " in simulated
+    data = json.loads(good("estimate", *fruit, "--round", 50, "--json"))
+    assert all(value % 50 == 0 for value in data["value"]) and "to multiples of 50" in data["question"]
+    for low, value, high in zip(data["low"], data["value"], data["high"], strict=True):
+        assert low <= value - 25 and value + 25 <= high
+    data = json.loads(good("estimate", *wait, "--round", 100, "--top", 2, "--json"))
+    assert all(value % 100 == 0 for value in data["value"]) and len(data["items"]) == 2
     top = json.loads(good("simulate", fruit[0], home / "data.parquet", "--counts", "--top", 1, "--json"))
     assert top["items"] == ["apple"] and top["truth"][0] == round(top["truth"][0]) > 1500
     assert "must be left out unless the plan asks for ranges" in refused("estimate", *fruit, "--quantiles", "0.5")
@@ -68,6 +74,8 @@ def test_quantiles_counts_and_the_largest(home: Path) -> None:
     assert "quantiles must lie in (0, 1), got 1.5" in refused("estimate", *wait, "--quantiles", "1.5")
     assert "quantiles must be" in refused("estimate", *wait, "--quantiles", "half")
     assert "top must lie in [1, " in refused("estimate", *fruit, "--top", 0)
+    assert "step must " in refused("estimate", *fruit, "--round", 0)
+    assert "quantiles must be asked alone" in refused("estimate", *wait, "--quantiles", "0.5", "--round", 3)
 
 
 @pytest.mark.parametrize("end", ["csv", "jsonl", "parquet"])

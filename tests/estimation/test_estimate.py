@@ -57,6 +57,36 @@ def test_a_step_is_applied_once_and_named_right() -> None:
         an_estimate(np.array([0.5])).consistent("simplx")
 
 
+@settings(deadline=None)
+@given(
+    held=st.lists(st.integers(0, 200), min_size=1, max_size=6),
+    moved=st.floats(-0.49, 0.49),
+    step=st.sampled_from([1, 2, 10, 75]),
+)
+def test_rounded_numbers_allow_for_the_rounding_and_show_nothing_else(held: list[int], moved: float, step: int) -> None:
+    def asked(hits: np.ndarray) -> Estimate:
+        return pure(hits, 200, 0.7, 0.1, Simplex()).named(names=[*map(str, held)], quantity="share of users")
+
+    plain = asked(np.array(held, dtype=float))
+    found = plain.rounded(step)
+    assert np.all(found.value % step == 0) and np.all(abs(found.value - 200 * plain.value) <= step / 2)
+    for (low, high), (least, most) in zip(
+        zip(*found.interval(), strict=True), zip(*plain.counts().interval(), strict=True), strict=True
+    ):
+        assert low <= least + 1e-9 and most <= high + 1e-9
+    near = (found.value + moved * step) / 200  # what else is published as the same multiples
+    other = asked(200 * (0.1 + 0.6 * near)).rounded(step)
+    assert other.to_dict() == found.to_dict() and other.table().text() == found.table().text()
+
+
+def test_only_numbers_of_users_are_rounded() -> None:
+    with pytest.raises(ParameterError, match="step must be left out unless shares or numbers of users are estimated"):
+        an_estimate(np.array([1.0])).rounded(10)
+    for bad in (0, -5, 2.5, True):
+        with pytest.raises(ParameterError, match="step must"):
+            an_estimate(np.array([0.5])).named(names=["a"], quantity="share of users").rounded(bad)  # type: ignore
+
+
 def test_pure_inverts_the_expectation() -> None:
     f = np.array([0.2, 0.8])
     est = pure(1000 * (f * 0.7 + (1 - f) * 0.1), 1000, 0.7, 0.1, Simplex())

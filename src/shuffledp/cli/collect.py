@@ -31,9 +31,11 @@ accept_option = click.option(
     "--accept", is_flag=True, help="Go on if more than 20 % of the values are missing, unreadable, clipped or unlisted."
 )
 #: What of an answer is shown.
+VIEW = ("fit", "quantiles", "counts", "step", "top")
 shown_options = options.together(
     click.option("--quantiles", metavar="SHARES", help="Ranges: these quantiles, such as 0.5,0.95,0.99."),
     click.option("--counts", is_flag=True, help="Numbers of users in place of shares of them."),
+    click.option("--round", "step", type=int, metavar="STEP", help="Numbers of users as multiples of STEP."),
     click.option("--top", type=int, metavar="K", help="The K largest entries, largest first."),
 )
 plot_option = click.option("--plot", metavar="FILE", help="Draw the answer (.pdf, .svg or .png).")
@@ -184,7 +186,7 @@ def estimate(
             answer(shown["as_json"], {"users": 0, "batches": {}}, "No batch is left.")
             return
         answered = collector.estimate(release_early=release_early)
-        found = viewed(answered, *(shown.pop(key) for key in ("fit", "quantiles", "counts", "top")))
+        found = viewed(answered, **{key: shown.pop(key) for key in VIEW})
         if state and len(collector.batches) > before:  # to look at a state, one need not be allowed to write it
             collector.save(state)
     show_answer(found, collector, **shown)
@@ -228,7 +230,9 @@ def about(path: str) -> Iterator[None]:
         raise ParameterError(text if path in text else f"{path}: {text}") from None
 
 
-def viewed(found: Estimate, fit: bool, quantiles: str | None, counts: bool, top: int | None) -> Estimate | Quantiles:
+def viewed(
+    found: Estimate, *, fit: bool, quantiles: str | None, counts: bool, step: int | None, top: int | None
+) -> Estimate | Quantiles:
     """What of the answer is shown: of a question about quantiles these, unless its bins are asked for."""
     from ..queries.marginals import MarginalsAnswer
     from ..queries.range_answer import RangeAnswer
@@ -240,19 +244,22 @@ def viewed(found: Estimate, fit: bool, quantiles: str | None, counts: bool, top:
                 "run without it."
             )
         found = found.fitted()
-    bins = counts or top is not None
+    bins = counts or step is not None or top is not None
     if quantiles is None and isinstance(found, RangeAnswer) and found.declared and not bins:
         return found.quantiles()
     if quantiles is not None:
         if bins:
-            raise ParameterError("quantiles must be asked alone, got --counts or --top as well; leave them out.")
+            raise ParameterError(
+                "quantiles must be asked alone, got --counts, --round or --top as well; leave them out."
+            )
         if not isinstance(found, RangeAnswer):
             raise ParameterError(
                 "quantiles must be left out unless the plan asks for ranges, got them with another query; plan with "
                 "queries.RangeQuery."
             )
         return found.quantiles(grid("quantiles", quantiles, example="0.5,0.95,0.99"))
-    found = found.counts() if counts else found
+    found = found.counts() if counts and step is None else found
+    found = found if step is None else found.rounded(step)
     if top is None:
         return found
     return found.top(check.whole("top", top, low=1, high=10**9, hint="it is how many entries are shown"))

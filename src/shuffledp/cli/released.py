@@ -11,7 +11,7 @@ import click
 from . import collect as shared
 from . import options
 from .base import distinct, main, prepared, say, was_given, wrote
-from .collect import collector_of, rows_per_second, show_answer, viewed
+from .collect import VIEW, collector_of, rows_per_second, show_answer, viewed
 
 if TYPE_CHECKING:
     from ..protocol.collector import Collector
@@ -88,7 +88,7 @@ def collect(
             _state(statement, keys, found[0], counts, collector, colluding)
         if state and len(collector.batches) > before:
             collector.save(state)
-    view = viewed(answered, *(shown.pop(key) for key in ("fit", "quantiles", "counts", "top")))
+    view = viewed(answered, **{key: shown.pop(key) for key in VIEW})
     first, last = (_moment(when(known.window(one.manifest["period"])[0] for one in found)) for when in (min, max))
     show_answer(view, collector, period=first if first == last else f"{first}/{last}", more={"released": told}, **shown)
 

@@ -12,7 +12,7 @@ from .._support.units import figures
 from ..errors import ParameterError
 from . import options
 from .base import answer, drawn, main, prepared, say, wrote
-from .collect import about, accept_option, engine_option, fit_option, rows_per_second, shown_options, viewed
+from .collect import VIEW, about, accept_option, engine_option, fit_option, rows_per_second, shown_options, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..queries.columns import ValueCounts
     from ..queries.quantiles import Quantiles
 
-#: What is shown of one answer; the questions of a folder differ.
-_VIEW = ("fit", "quantiles", "counts", "top")
 _PLOT = "Draw the answer (.pdf, .svg or .png); of a folder of plans, a folder for one picture each."
 
 
@@ -135,7 +133,7 @@ def _simulate_all(
     """Every plan of a folder; nothing is written or said of any before all of them are done."""
     from ..programme.shipped import shipped_plans
 
-    given = next((key for key in _VIEW if view[key] not in (None, False)), None)
+    given = next((key for key in VIEW if view[key] not in (None, False)), None)
     if given:
         raise ParameterError(
             f"{given} must be left out for a folder of plans, whose questions differ, got it with {folder!r}; ask for "

@@ -68,6 +68,7 @@ class Estimate(Answer):
     moments : what the errors of weighted sums of the entries follow from; None: entries are taken to be uncorrelated
     provenance : the question, plan and guarantee behind the reports; None where they did not come from a plan
     rest : the name of the entry that holds all that is not listed; empty if there is none
+    half_step : how far rounding can have moved the values; 0 where they are as estimated
     ordered : whether the entries have an order of their own, as bins do, in which figures show them
 
     Examples
@@ -101,6 +102,7 @@ class Estimate(Answer):
     provenance: Provenance | None = None
     rest: str = ""
     ordered: bool = False
+    half_step: float = 0.0
 
     @property
     def is_share(self) -> bool:
@@ -197,6 +199,39 @@ class Estimate(Answer):
         plain = Estimate(**{key: getattr(self, key) for key in Estimate.__dataclass_fields__})
         made = rescaled(plain, scale=float(self.n), shift=0.0)
         return replace(made, quantity=COUNT, provenance=self.narrowed("in users"))
+
+    def rounded(self, step: int) -> Estimate:
+        """Numbers of users as multiples of ``step``; most changes of one report then change nothing that is published.
+
+        Errors and intervals follow from the multiples alone, and allow for half a step on either side: an interval
+        holds that of the estimate before.
+
+        Examples
+        --------
+        >>> e = Estimate(value=np.array([0.249]), stderr=np.array([0.01]), n=2000, names=("pear",), quantity=SHARE)
+        >>> e.rounded(50).value.tolist(), e.rounded(50).stderr.round(1).tolist()
+        ([500.0], [55.9])
+        """
+        step = check.whole("step", step, low=1, high=2**53, hint="it is a number of users")
+        if not self.is_share:
+            raise ParameterError(
+                f"step must be left out unless shares or numbers of users are estimated, got {step:,} with "
+                f"{self.quantity or 'another estimate'}; leave it out."
+            )
+        plain = self if self.quantity == COUNT else self.counts()
+        value = step * np.round(plain.value / step)
+        noise = plain.noise or Variance((step * np.ceil(plain.stderr / step)) ** 2)  # it may be that of these reports
+        return replace(
+            plain,
+            value=value,
+            stderr=np.sqrt(noise.at(value) + 0.25 * step * step),
+            covariance=None,
+            noise=noise,
+            influence=None if plain.influence is None else step * np.ceil(plain.influence / step),
+            moments=None,
+            half_step=0.5 * step,
+            provenance=plain.narrowed(f"to multiples of {step:,}"),
+        )
 
     def poisoned(self, reports: int) -> FloatArray:
         """The most that this many false reports (or messages) can add to or take from each entry.
@@ -370,7 +405,7 @@ class Estimate(Answer):
         from statistics import NormalDist
 
         z = NormalDist().inv_cdf(0.5 + 0.5 * level)
-        room = max(0.5, (z * z - 1.0) / 6.0) * self.grain
+        room = max(0.5, (z * z - 1.0) / 6.0) * self.grain + self.half_step
         low, high = (self.value, self.value) if self.constraint is None else self.constraint.limits
         flipped = variance.mirrored()
         return -upper_end(-self.value + room, z, flipped, -high, -low), upper_end(
