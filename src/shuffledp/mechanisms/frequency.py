@@ -116,9 +116,10 @@ class FrequencyOracle(ItemShares, Options):
         It is inf where a and b are the same number in double precision: reports say nothing about single items.
         """
         a, b = self.keep, self.stray
-        if not (a - b) ** 2 > 0.0:
+        square = (a - b) * (a - b)  # ** is of the C library, and shares of a program follow from this
+        if not square > 0.0:
             return math.inf
-        return (frequency * a * self._lost + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
+        return (frequency * a * self._lost + (1 - frequency) * b * (1 - b)) / (n * square)
 
     @property
     def _both(self) -> tuple[float, float] | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from .._support.exponentials import exp
 from ..errors import ParameterError
 from ..mechanisms.codecs import Category, Codec, Digits, Members, PackedBits
 from ..mechanisms.record_codecs import Records, Tuples
@@ -88,14 +89,14 @@ def charge(plan: Plan, made: Node, *, users: int, epsilon: float) -> float:
     """
     if epsilon > 700:  # beyond floats, and beyond any use
         return math.inf
-    exact = (1 + Fraction(math.exp(epsilon)) * Fraction(1 + 2**-40)) * users * tau(plan, made)
+    exact = (1 + Fraction(exp(epsilon)) * Fraction(1 + 2**-40)) * users * tau(plan, made)
     return math.nextafter(float(exact), math.inf)
 
 
 def _counted(plan: Plan, mean: Fraction) -> tuple[int, list[str], Fraction]:
     """The number of dummies, cut off where all users together lose too little of delta to matter."""
     stated = float(plan.to_dict()["guarantee"]["epsilon"])  # as in the file, so that it is the same in every version
-    odds = 1 + Fraction(math.exp(min(stated, 700.0)))
+    odds = 1 + Fraction(exp(min(stated, 700.0)))
     return poisson_cuts(mean, _SHARE * Fraction(plan.delta) / (odds * plan.users * plan.reports_per_user))
 
 

@@ -173,5 +173,5 @@ def _best_shares(tree: TreeLevels) -> tuple[Fraction, ...]:
     """Proportional to sqrt(c_h v_h) (see the notes of RangeQuery), in whole thousandths."""
     used = [min(2.0 * (tree.branching - 1), 0.5 * size) for size in tree.sizes]
     wanted = [math.sqrt(c * float(oracle.variance(1))) for c, oracle in zip(used, tree.oracles, strict=True)]  # type: ignore[attr-defined]
-    parts = [max(1, round(_SHARES * x / sum(wanted))) for x in wanted]
+    parts = [max(1, round(_SHARES * x / math.fsum(wanted))) for x in wanted]
     return tuple(Fraction(part, sum(parts)) for part in parts)

@@ -88,7 +88,8 @@ def poisson_cuts(mean: Fraction, chance: Fraction) -> tuple[int, list[str], Frac
     exact, unit = _MORE_DIGITS.divide(Decimal(mean.numerator), Decimal(mean.denominator)), Decimal(2**_BITS)
     listed = [_MORE_DIGITS.exp(-exact)]
     rare = _MORE_DIGITS.divide(Decimal(99 * chance.numerator), Decimal(100 * chance.denominator))
-    while len(listed) <= 2 * mean or listed[-1] * 2**20 > rare:
+    rarest = _MORE_DIGITS.divide(rare, Decimal(2**20))
+    while len(listed) <= 2 * mean or listed[-1] > rarest:
         step = _MORE_DIGITS.divide(exact, Decimal(len(listed)))
         listed.append(_MORE_DIGITS.multiply(listed[-1], step))
     last, beyond = len(listed) - 1, listed[-1]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..._support.exponentials import exp, expm1
 from ...numerics.family import Family
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
@@ -56,17 +56,17 @@ class GRR(FrequencyOracle):
     @property
     def keep(self) -> float:
         """a = e/(e+d-1)."""
-        return 1.0 / (1.0 + (self.d - 1) * math.exp(-self.eps0))
+        return 1.0 / (1.0 + (self.d - 1) * exp(-self.eps0))
 
     @property
     def stray(self) -> float:
         """b = 1/(e+d-1)."""
-        return math.exp(-self.eps0) * self.keep
+        return exp(-self.eps0) * self.keep
 
     @property
     def beta(self) -> float:
         """(e-1)/(e+d-1)."""
-        return -math.expm1(-self.eps0) * self.keep
+        return -expm1(-self.eps0) * self.keep
 
     @property
     def codec(self) -> Category:

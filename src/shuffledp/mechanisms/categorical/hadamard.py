@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._support import validation as check
+from ..._support.exponentials import LOG2, exp, expm1
 from ...estimation.constraints import Simplex
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
@@ -75,7 +76,7 @@ class Hadamard(Options):
     @property
     def blocks(self) -> int:
         """B, populated or not."""
-        levels = min(math.ceil(self.eps0 / math.log(2.0)), (2 * self.d - 1).bit_length())
+        levels = min(math.ceil(self.eps0 / LOG2), (2 * self.d - 1).bit_length())
         return 1 << (max(levels, 1) - 1)
 
     @property
@@ -97,17 +98,17 @@ class Hadamard(Options):
     def _own(self) -> float:
         """e/Omega, the probability of an output in C_x."""
         s = self.block // 2
-        return 1.0 / (s + (self.outputs - s) * math.exp(-self.eps0))
+        return 1.0 / (s + (self.outputs - s) * exp(-self.eps0))
 
     @property
     def _other(self) -> float:
         """1/Omega, that of any other output."""
-        return math.exp(-self.eps0) * self._own
+        return exp(-self.eps0) * self._own
 
     @property
     def _gain(self) -> float:
         """Omega/(s(e-1)), what turns the average sign into a frequency."""
-        return -1.0 / (math.expm1(-self.eps0) * self._own * (self.block // 2))
+        return -1.0 / (expm1(-self.eps0) * self._own * (self.block // 2))
 
     @property
     def _in_block(self) -> tuple[float, float]:
@@ -128,7 +129,7 @@ class Hadamard(Options):
             """The largest eps0 with this many levels, as the mechanism itself counts them."""
             if level == most:
                 return check.MAX_EPS0
-            eps0 = math.nextafter(level * math.log(2.0), math.inf)
+            eps0 = math.nextafter(level * LOG2, math.inf)
             while made(eps0).blocks > 1 << (level - 1):
                 eps0 = math.nextafter(eps0, 0.0)
             return eps0

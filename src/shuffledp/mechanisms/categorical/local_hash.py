@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..._support.exponentials import exp, expm1
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ...randomness.thresholds import chance_of, exact_chance
@@ -68,7 +68,7 @@ class LocalHash(FrequencyOracle):
         low=2,
         high=_MOST_BUCKETS,
         hint="l counts the buckets",
-        choose=lambda m: min(round(math.exp(m.eps0) + 1.0), _MOST_BUCKETS),
+        choose=lambda m: min(round(exp(m.eps0) + 1.0), _MOST_BUCKETS),
         free=Free(4.0, lambda m: 1.0 / m.d),  # the mean error over the options
     )
 
@@ -79,7 +79,7 @@ class LocalHash(FrequencyOracle):
     @property
     def keep(self) -> float:
         """e/(e+l-1): the bucket of an item that is held."""
-        return 1.0 / (1.0 + (self.l - 1) * math.exp(-self.eps0))
+        return 1.0 / (1.0 + (self.l - 1) * exp(-self.eps0))
 
     @property
     def stray(self) -> float:
@@ -89,12 +89,12 @@ class LocalHash(FrequencyOracle):
     @property
     def _miss(self) -> float:
         """1/(e+l-1): any other bucket."""
-        return math.exp(-self.eps0) * self.keep
+        return exp(-self.eps0) * self.keep
 
     @property
     def beta(self) -> float:
         """(1-t)/(1+(l-1)t) with t = e^-eps0: safe for every hash family."""
-        return -math.expm1(-self.eps0) * self.keep
+        return -expm1(-self.eps0) * self.keep
 
     @property
     def _both(self) -> tuple[float, float]:

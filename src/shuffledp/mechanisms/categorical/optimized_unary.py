@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+from ..._support.exponentials import exp, tanh
 from .unary import Coin, OneHot
 
 
@@ -38,10 +38,10 @@ class OptimizedUnary(OneHot):
     @property
     def coins(self) -> tuple[Coin, Coin]:
         """1/2 for the bit that is held, b for every other one."""
-        odds = math.exp(-self.eps0)
+        odds = exp(-self.eps0)
         return Coin(0.5, 0.5), Coin(zero=1.0 / (1.0 + odds), one=odds / (1.0 + odds))
 
     @property
     def beta(self) -> float:
         """tanh(eps0/2)/2."""
-        return 0.5 * math.tanh(0.5 * self.eps0)
+        return 0.5 * tanh(0.5 * self.eps0)

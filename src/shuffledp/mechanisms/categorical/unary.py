@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._support.exponentials import exp, expm1, tanh
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.bits import flip_bits, noise_rows, set_bits
 from ...randomness.sampling import Array, Source, bernoulli
@@ -76,7 +77,7 @@ class OneHot(FrequencyOracle):
         (a, b), none = self.coins, self._lost
         # All ones is counted with the other 11 where that is below rounding: t only shrinks, which is sound.
         full = b.one ** (self.d - 2) if self.d <= 50 else 0.0
-        partly = -math.expm1((self.d - 2) * math.log(b.one)) if full else 1.0
+        partly = -expm1((self.d - 2) * math.log(b.one)) if full else 1.0
         same = [a.zero * b.zero, a.one * b.one * partly, a.one * b.one * full]
         own, other = a.one * b.zero, a.zero * b.one
         t = [none * b.one, none * b.one, none * b.zero, b.one * (b.one / b.zero) * none * partly, same[2]]
@@ -164,11 +165,11 @@ class Unary(OneHot):
     @property
     def coins(self) -> tuple[Coin, Coin]:
         """Both flip with probability f."""
-        odds = math.exp(-0.5 * self.eps0)
+        odds = exp(-0.5 * self.eps0)
         flip, true = odds / (1.0 + odds), 1.0 / (1.0 + odds)
         return Coin(zero=flip, one=true), Coin(zero=true, one=flip)
 
     @property
     def beta(self) -> float:
         """tanh(eps0/4)."""
-        return math.tanh(0.25 * self.eps0)
+        return tanh(0.25 * self.eps0)

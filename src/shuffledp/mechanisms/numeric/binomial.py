@@ -106,16 +106,15 @@ class Binomial(GridMean, MatrixRandomizer):  # type: ignore[misc]  # the varianc
     @property
     def _rows(self) -> FloatArray:
         """binom(N, k) times p^k (1-p)^(N-k), or times a ratio of rising factorials of tau and 2 tau."""
-        heads = np.arange(self.flips + 1)
-        ways = np.array([float(math.comb(self.flips, k)) for k in heads.tolist()])
+        ways = np.array([float(math.comb(self.flips, k)) for k in range(self.flips + 1)])
         up, down = (0.5 + sign * self._points[:, None] / self.stretch for sign in (0.5, -0.5))
-        own = ways * up**heads * down ** (self.flips - heads)
+        own = ways * _powers(up, self.flips) * _powers(down, self.flips)[:, ::-1]
         steps = np.arange(self.flips)
         # a power of 2 per factor, which cancels in the ratio: 255 factors near 2000 would overflow
         unit = math.ldexp(1.0, math.frexp(1.0 + 2.0 * self.shape / self.flips)[1])
         one, both = (np.cumprod(np.append(1.0, (k * self.shape + steps) / (unit * (steps + 1.0)))) for k in (1.0, 2.0))
         rows: FloatArray = (1.0 - self.noise) * own + self.noise * (one * one[::-1] / both[-1])
-        rows /= rows.sum(axis=1, keepdims=True)  # rounding
+        rows /= np.array([[math.fsum(row)] for row in rows.tolist()])  # rounding
         rows.setflags(write=False)
         return rows
 
@@ -140,3 +139,10 @@ class Binomial(GridMean, MatrixRandomizer):  # type: ignore[misc]  # the varianc
 
     def _randomize(self, values: Array, src: Source) -> Array:
         return np.asarray(super()._randomize(self._grid.rounded(src, values), src))
+
+
+def _powers(column: FloatArray, most: int) -> FloatArray:
+    """The powers 0, ..., most of every number, by products: those of the C library differ between machines."""
+    factors = np.repeat(column, most + 1, axis=1)
+    factors[:, 0] = 1.0
+    return np.cumprod(factors, axis=1)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._support.exponentials import exp, expm1
 from ...estimation.estimate import Estimate
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli, words
@@ -71,18 +72,18 @@ class Duchi(Cube):
     @property
     def _low(self) -> float:
         """2^dim/Z: the density of the low half-space; the high one has e times it."""
-        t = math.exp(-self.eps0)
-        return t / (t + 0.5 * (1.0 - self._ties) * -math.expm1(-self.eps0))
+        t = exp(-self.eps0)
+        return t / (t + 0.5 * (1.0 - self._ties) * -expm1(-self.eps0))
 
     @property
     def beta(self) -> float:
         """C (e-1)/Z."""
-        gap, t = -math.expm1(-self.eps0) * (1.0 - self._ties), math.exp(-self.eps0)
+        gap, t = -expm1(-self.eps0) * (1.0 - self._ties), exp(-self.eps0)
         return gap / (gap + 2.0 * t)
 
     def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
         """Reports by share of {-1, 1}^dim and by whether v0, -v0 and the others favor them (1) or not (0)."""
-        return pair(rows, self._low, math.exp(self.eps0) * self._low)
+        return pair(rows, self._low, exp(self.eps0) * self._low)
 
     def _blanket(self) -> list[ShuffledPair]:
         """z.v > 0, z.v < 0 and ties."""
@@ -91,7 +92,7 @@ class Duchi(Cube):
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every way in which z and -z may lie relative to three vertices (cube.py); with ties, those of actual ones."""
-        low, high = self._low, math.exp(self.eps0) * self._low
+        low, high = self._low, exp(self.eps0) * self._low
         kinds: Iterable[Sequence[Shares]] = [MIRRORED]
         if self._ties and self.dim <= MOST_DIMENSIONS:
             kinds = triples(self.dim)
@@ -141,7 +142,7 @@ class Duchi(Cube):
 
     @property
     def _scale(self) -> float:
-        t, gap = math.exp(-self.eps0), -math.expm1(-self.eps0)
+        t, gap = exp(-self.eps0), -expm1(-self.eps0)
         return (2.0 * t + (1.0 - self._ties) * gap) / (_central(self.dim - self.dim % 2) * gap)
 
     def _infer(self, counts: Array, users: int) -> Estimate:
@@ -155,7 +156,7 @@ class Duchi(Cube):
     def probabilities(self) -> FloatArray:
         """Rows and columns: the vertices, in the order of :meth:`inputs`."""
         v = np.array(self.inputs())
-        return np.where(v @ v.T > 0, math.exp(self.eps0), 1.0) * (self._low / len(v))
+        return np.where(v @ v.T > 0, exp(self.eps0), 1.0) * (self._low / len(v))
 
 
 def _central(m: int) -> float:
@@ -164,7 +165,7 @@ def _central(m: int) -> float:
         return math.comb(m, m // 2) / (1 << m)
     x = 2.0 / m
     # Gamma(k + 1/2)/(sqrt(pi) Gamma(k + 1)) at k = 1/x (DLMF 5.11.13); the next term is below 1e-15 of the sum
-    return math.sqrt(x / math.pi) * (1.0 - x / 8 + x**2 / 128 + 5 * x**3 / 1024 - 21 * x**4 / 32768)
+    return math.sqrt(x / math.pi) * (1.0 - x * (1 / 8 - x * (1 / 128 + x * (5 / 1024 - x * (21 / 32768)))))
 
 
 def triples(dim: int) -> Iterator[list[Shares]]:

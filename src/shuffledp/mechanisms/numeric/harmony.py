@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..._support.exponentials import exp, tanh
 from ...estimation.estimate import Estimate
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli
@@ -51,13 +51,13 @@ class Harmony(Cube):
 
     @property
     def _flip(self) -> float:
-        t = math.exp(-self.eps0)
+        t = exp(-self.eps0)
         return t / (1.0 + t)
 
     @property
     def beta(self) -> float:
         """T = tanh(eps0/2)."""
-        return math.tanh(0.5 * self.eps0)
+        return tanh(0.5 * self.eps0)
 
     def _blanket(self) -> list[ShuffledPair]:
         """Two kinds of reports: those that v0 prefers and those that -v0 prefers."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from ..._support.exponentials import expm1, tanh
 from ...numerics.family import Family
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli
@@ -67,7 +67,7 @@ class Hybrid(GridMean, LocalBudget):
     @property
     def windows(self) -> float:
         """alpha, the share of reports that are windows."""
-        return round(-math.expm1(-0.5 * self.eps0), _FIGURES) if self.eps0 > _WINDOWS_FROM else 0.0
+        return round(-expm1(-0.5 * self.eps0), _FIGURES) if self.eps0 > _WINDOWS_FROM else 0.0
 
     @property
     def _window(self) -> Piecewise:
@@ -76,7 +76,7 @@ class Hybrid(GridMean, LocalBudget):
     @property
     def _gain(self) -> float:
         """T."""
-        return math.tanh(0.5 * self.eps0)
+        return tanh(0.5 * self.eps0)
 
     # -- accounting ---------------------------------------------------------------------------------------------
 

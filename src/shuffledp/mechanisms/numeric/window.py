@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._support.exponentials import exp
 from ...numerics.pair import FloatArray
 from ...numerics.search import bisect
 from ...randomness.sampling import Array, Source, below, bernoulli
@@ -18,6 +19,8 @@ from .window_law import MOST_WINDOWS, WindowLaw, usual_cells, window_cells, wind
 
 #: Points of a grid on which phi is searched, and how often it is made finer.
 _TRIED, _FINER = 9, 6
+#: Terms of the series of sine and cosine after the first one.
+_TERMS = 14
 
 
 class Windowed(GridMean, WindowLaw):
@@ -40,8 +43,12 @@ class Windowed(GridMean, WindowLaw):
     # -- the weights ------------------------------------------------------------------------------------------
 
     def _over_window(self, outputs: FloatArray) -> FloatArray:
-        """The mean over the window of every input."""
-        return np.convolve(outputs, np.full(self.cells, 1.0 / self.cells), "valid")
+        """The mean over the window of every input; added up in this order, as a program lists what follows."""
+        inputs = len(outputs) - self.cells + 1
+        total = outputs[:inputs].copy()
+        for k in range(1, self.cells):
+            total += outputs[k : k + inputs]
+        return total / self.cells
 
     @property
     def _positions(self) -> FloatArray:
@@ -67,7 +74,9 @@ class Windowed(GridMean, WindowLaw):
 
     def _mean(self, weights: FloatArray) -> FloatArray:
         """Over a uniform output, or one in the window."""
-        return np.asarray(self._uniform * weights.mean() + self.beta * self._over_window(weights))
+        return np.asarray(
+            self._uniform * (math.fsum(weights.tolist()) / len(weights)) + self.beta * self._over_window(weights)
+        )
 
     # -- running it -------------------------------------------------------------------------------------------
 
@@ -163,7 +172,7 @@ class Window(Windowed):
 
         def bent(phi: float) -> bool:
             step = phi / self._outputs
-            return self.beta * math.tan(self.cells * step) <= self.cells * math.tan(step)
+            return self.beta * _tan(self.cells * step) <= self.cells * _tan(step)
 
         if not bent(cap):
             return bisect(bent, safe=0.0, unsafe=cap)
@@ -175,13 +184,37 @@ class Window(Windowed):
 
     def _error(self, phi: float) -> float:
         """The largest variance of a weight."""
-        points, values = self._scaled(np.sin(phi * self._positions))
+        points, values = self._scaled(_sin(phi * self._positions))
         return largest_variance(points, self._mean(values**2))
 
     @property
     def _shape(self) -> FloatArray:
         """sin(phi z)."""
-        return np.asarray(np.sin(self._phi * self._positions))
+        return _sin(self._phi * self._positions)
+
+
+def _sin(x: FloatArray) -> FloatArray:
+    """The sine of numbers up to 3 pi/4, as the four operations alone give it."""
+    return np.asarray(x * _series(x * x, 1))
+
+
+def _tan(x: float) -> float:
+    """The tangent, alike."""
+    return x * _series(x * x, 1) / _series(x * x, 0)
+
+
+def _series(square: Any, odd: int) -> Any:
+    """sin(x)/x, or cos(x) if not ``odd``, of the square of x: terms of Taylor's series while they are above 2^-53.
+
+    Examples
+    --------
+    >>> bool(abs(_series(np.array([0.0, 2.25, 5.0]), 1) - np.sinc(np.sqrt([0.0, 2.25, 5.0]) / np.pi)).max() < 1e-15)
+    True
+    """
+    total = 1.0
+    for k in range(_TERMS, 0, -1):
+        total = 1.0 - square / ((2 * k - 1 + odd) * (2 * k + odd)) * total
+    return total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,7 +278,7 @@ class Piecewise(Windowed):
     @property
     def d(self) -> int:  # type: ignore[override]
         """1/d is the width of a window."""
-        return int(min(max(round(math.exp(min(0.5 * self.eps0, 50.0)) + 1.0), 3), MOST_WINDOWS))
+        return int(min(max(round(exp(min(0.5 * self.eps0, 50.0)) + 1.0), 3), MOST_WINDOWS))
 
     @property
     def cells(self) -> int:  # type: ignore[override]

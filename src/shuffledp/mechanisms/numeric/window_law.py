@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from ..._support.exponentials import LOG2, exp
 from ...numerics.family import Family
 from ..base import Mechanism
 from ..categorical.grr import GRR
@@ -26,7 +26,7 @@ def usual_cells(windows: int) -> int:
 
 def likely_windows(eps0: float) -> int:
     """A good number of windows: 0.65 V^(1/3) at V = 2 e^eps0."""
-    return int(min(max(round(0.65 * math.exp(min(eps0 + math.log(2.0), 50.0) / 3.0)), 3), MOST_WINDOWS))
+    return int(min(max(round(0.65 * exp(min(eps0 + LOG2, 50.0) / 3.0)), 3), MOST_WINDOWS))
 
 
 def windows(*, low: int = 3, hint: str = "a window is 1/d of the outputs") -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._support.exponentials import exp, expm1
 from ...estimation.constraints import KeyValues, SumAtMost
 from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
@@ -83,17 +84,17 @@ class PCKVGRR(FrequencyOracle):
     @property
     def _total(self) -> float:
         """Omega/e."""
-        return self.l * -math.expm1(-self.eps0) + self._symbols * math.exp(-self.eps0)
+        return self.l * -expm1(-self.eps0) + self._symbols * exp(-self.eps0)
 
     @property
     def _unit(self) -> float:
         """1/Omega: the probability of a symbol that could not have been sampled."""
-        return math.exp(-self.eps0) / self._total
+        return exp(-self.eps0) / self._total
 
     @property
     def _gain(self) -> float:
         """(e-1)/Omega: what holding a key adds to the probability of reporting it."""
-        return -math.expm1(-self.eps0) / self._total
+        return -expm1(-self.eps0) / self._total
 
     @property
     def keep(self) -> float:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._support.exponentials import exp, expm1
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...numerics.swap.pair import SwapPair, among
 from ...randomness.lookup import categorical
@@ -35,8 +36,8 @@ from .overlaps import MOST_HELD, Overlap, by_shared, dominating, met, unions
 _FEW_MEMBERS = 64
 #: Probabilities are exact fractions up to about this many bits; beyond, products of blocks of factors to _BITS bits.
 _EXACT_BITS, _BITS, _BLOCK = 20_000, 2400, 64
-#: The default k is searched on grids of this many points.
-_GRID = 64
+#: The default k is searched on geometric grids of 2^6 steps.
+_HALVINGS = 6
 
 
 class SetRandomizer(FrequencyOracle):
@@ -76,7 +77,7 @@ class SetRandomizer(FrequencyOracle):
     def _total(self) -> float:
         """Omega."""
         miss = self._miss(self.held)
-        return float(1 - miss) + math.exp(-self.eps0) * float(miss)
+        return float(1 - miss) + exp(-self.eps0) * float(miss)
 
     @property
     def keep(self) -> float:
@@ -87,13 +88,13 @@ class SetRandomizer(FrequencyOracle):
     def stray(self) -> float:
         """Probability that it names another item: keep less (1-t) Pr[y names it and misses S]/Omega."""
         miss = self._miss(self.held) - self._miss(self.held + 1)
-        return float(Fraction(self.k, self.domain) - (1 - Fraction(math.exp(-self.eps0))) * miss) / self._total
+        return float(Fraction(self.k, self.domain) - (1 - Fraction(exp(-self.eps0))) * miss) / self._total
 
     @property
     def beta(self) -> float:
         """(1-t)(miss(s) - miss(2s))/Omega: the total variation of two disjoint sets."""
         apart = float(self._miss(self.held) - self._miss(2 * self.held))
-        return -math.expm1(-self.eps0) * apart / self._total
+        return -expm1(-self.eps0) * apart / self._total
 
     def _shares(self, overlap: Overlap) -> list[tuple[float, int, int, int]]:
         """Of all reports, by which of three sets they meet.
@@ -105,7 +106,7 @@ class SetRandomizer(FrequencyOracle):
 
     def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
         """Shares of reports, by whether the victim's two sets and that of the others make them likelier."""
-        return two_level.pair(rows, math.exp(-self.eps0) / self._total, 1.0 / self._total)
+        return two_level.pair(rows, exp(-self.eps0) / self._total, 1.0 / self._total)
 
     def _blanket(self) -> list[ShuffledPair]:
         """Two disjoint sets over t/(C(D,k) Omega), attained as k <= D - s: some S avoids y.  Symmetric in the sets."""
@@ -159,7 +160,7 @@ class SetRandomizer(FrequencyOracle):
     def _hits(self) -> list[int]:
         """Weights of the numbers j of held items that a report names: C(k, j) C(D-k, s-j), times t if j = 0."""
         D, s, k = self.domain, self.held, self.k
-        low = Fraction(math.exp(-self.eps0))
+        low = Fraction(exp(-self.eps0))
         weights = [math.comb(k, j) * math.comb(D - k, s - j) * low.denominator for j in range(min(s, k) + 1)]
         return [math.comb(D - k, s) * low.numerator, *weights[1:]]
 
@@ -196,7 +197,7 @@ class SetRandomizer(FrequencyOracle):
         has = np.zeros((self.domain, len(sent)), dtype=bool)
         has[sent, np.arange(len(sent))[:, None]] = True
         meets = has[held].any(axis=1)
-        return np.where(meets, 1.0, math.exp(-self.eps0)) / (len(sent) * self._total)
+        return np.where(meets, 1.0, exp(-self.eps0)) / (len(sent) * self._total)
 
 
 @lru_cache(maxsize=4096)
@@ -244,17 +245,20 @@ def best_k(eps0: float, D: int, s: int) -> int:
 @lru_cache(maxsize=256)
 def _grid(low: int, high: int, D: int, s: int) -> tuple[IntArray, FloatArray]:
     """Some k from ``low`` to ``high``, and miss(s) of each: many eps0 ask for the same."""
-    k = np.unique(np.round(np.geomspace(low, high, _GRID)).astype(np.int64))
-    miss = np.exp(np.log((D - k[:, None] - np.arange(s)) / (D - np.arange(s))).sum(axis=1))
+    step = high / low
+    for _ in range(_HALVINGS):
+        step = math.sqrt(step)
+    k = np.unique(np.rint(np.cumprod([low, *[step] * 2**_HALVINGS])).astype(np.int64))
+    miss = np.multiply.reduce((D - k - np.arange(s)[:, None]) / (D - np.arange(s)[:, None]), axis=0)
     k.flags.writeable = miss.flags.writeable = False
     return k, miss
 
 
 def _mean_variance(eps0: float, D: int, s: int, k: IntArray, miss: FloatArray) -> FloatArray:
     """n times the PURE variance at frequency s/D, for every k; inf where the report says nothing."""
-    t = math.exp(-eps0)
+    t = exp(-eps0)
     total = 1.0 - miss + t * miss
-    a, gain = k / D / total, -math.expm1(-eps0) * miss * k / (D - s) / total
+    a, gain = k / D / total, -expm1(-eps0) * miss * k / (D - s) / total
     b = a - gain
     with np.errstate(divide="ignore", over="ignore"):
         return np.asarray((s / D * a * (1 - a) + (1 - s / D) * b * (1 - b)) / gain**2)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._support.exponentials import exp, tanh
 from ...errors import BoundNotApplicableError
 from ...numerics.family import Family
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
@@ -85,24 +86,24 @@ class SamplingRappor(FixedSets):
         if self.d >= 2 * self.s:
             return self.eps0
         ratio = math.log(self._apart / self.s)  # log-sum-exp: no overflow at large eps0
-        exact = self.eps0 + ratio + math.log1p((self.s / self._apart - 1.0) * math.exp(-self.eps0))
+        exact = self.eps0 + ratio + math.log1p((self.s / self._apart - 1.0) * exp(-self.eps0))
         return min(self.eps0, exact * (1.0 + 2.0**-50) + 2.0**-50)
 
     @property
     def stray(self) -> float:
         """f; the sampler flips with exactly this double and the law is that of this double."""
-        t = math.exp(-0.5 * self.eps0)
+        t = exp(-0.5 * self.eps0)
         return t / (1.0 + t)
 
     @property
     def keep(self) -> float:
         """Probability of a one at an item that is held: f + (1-2f)/s."""
-        return self.stray + math.tanh(0.25 * self.eps0) / self.s
+        return self.stray + tanh(0.25 * self.eps0) / self.s
 
     @property
     def beta(self) -> float:
         """The exact one (see Notes; the printed one is too small)."""
-        most = math.tanh(0.25 * self.eps0)
+        most = tanh(0.25 * self.eps0)
         return min(most / self.s * meetings(self._apart, self.stray), most)
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._support.exponentials import exp, expm1
 from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
@@ -97,7 +98,7 @@ class Wheel(FixedSets):
         high_open=True,
         hint="arcs must leave a gap",
         # an arc has at least one point, whatever the rounding of w
-        choose=lambda m: max(1.0 / (2 * m.s - 1 + m.s * math.exp(m.eps0)), 1.5 / m._points),
+        choose=lambda m: max(1.0 / (2 * m.s - 1 + m.s * exp(m.eps0)), 1.5 / m._points),
         # the mean error over the items; eps0 would be above 50 to use shorter arcs than 2^-30 well
         free=Free(4.0, lambda m: m.s / m.d, lambda m: (2.0**-30, (1.0 - 2.0**-20) / m.s)),
     )
@@ -144,7 +145,7 @@ class Wheel(FixedSets):
     def beta(self) -> float:
         """min(sw, 1-sw)(e-1)/Omega."""
         covered = self.s * Fraction(self.w)
-        return float(min(covered, 1 - covered)) * -math.expm1(-self.eps0) * _density(covered, self.eps0)
+        return float(min(covered, 1 - covered)) * -expm1(-self.eps0) * _density(covered, self.eps0)
 
     @property
     def codec(self) -> Digits:
@@ -156,7 +157,7 @@ class Wheel(FixedSets):
     def _blanket(self) -> list[ShuffledPair]:
         """The four corners of (u, v), each coordinate on its own at e with probability sw (see Notes)."""
         share = [float(self._covered), float(1 - self._covered)]
-        hit, miss = self._on, math.exp(-self.eps0) * self._on
+        hit, miss = self._on, exp(-self.eps0) * self._on
         held, t = [share[0] * hit, share[1] * miss], miss * independent(share, share)
         return [ShuffledPair(independent(held, share), independent(share, held), t)]
 
@@ -167,7 +168,7 @@ class Wheel(FixedSets):
                 f"bound 'swap' needs the laws of all that another user may hold, and the wheel lists them for s = 1 "
                 f"to {MOST_ITEMS} only, got s = {self.s}; use bound='auto'."
             )
-        densities = self._on, math.exp(-self.eps0) * self._on
+        densities = self._on, exp(-self.eps0) * self._on
         make = partial(table, self._points, self._width, self.s, densities, min(self.d, 3 * self.s))
         found, blanket = make(), self.law.blanket()
         types = replace(
@@ -185,7 +186,7 @@ class Wheel(FixedSets):
         own = min(self.s, self.d - self.s)  # items of x0 that are not in x1
         chance = 1 - Fraction(self._points - self._width, self._points) ** own
         free = [float(chance), float(1 - chance)]  # y on such an arc, or not, if the set is not held
-        spare = float(self._covered - chance) + math.exp(-self.eps0) * float(1 - self._covered)
+        spare = float(self._covered - chance) + exp(-self.eps0) * float(1 - self._covered)
         held = [self._on * free[0], self._on * spare]
         pairs = both_directions(ShuffledPair(independent(held, free), independent(free, held), independent(held, free)))
         if self.d >= 3 * self.s:
@@ -197,7 +198,7 @@ class Wheel(FixedSets):
     def _seen(self) -> tuple[list[float], list[float]]:
         """Of two items: the chances of on and of blocks of distances, and the same for the set that is held."""
         blocks, reach = seen_of_two(self._points, self._width), float(self._width) / (self._points - self._width)
-        low = math.exp(-self.eps0) * self._on
+        low = exp(-self.eps0) * self._on
         density = [self._on, *(low + (self._on - low) * reach * float(height) for _, height in blocks[1:])]
         free = [float(chance) for chance, _ in blocks]
         return free, [x * y for x, y in zip(free, density, strict=True)]
@@ -207,7 +208,7 @@ class Wheel(FixedSets):
     @property
     def _on_arc(self) -> Fraction:
         """s w e/Omega."""
-        off = float(1 - self._covered) * math.exp(-self.eps0)
+        off = float(1 - self._covered) * exp(-self.eps0)
         return exact_chance(float(self._covered) * self._on, off * self._on)
 
     def _portable_law(self) -> dict[str, Any]:
@@ -257,4 +258,4 @@ class Wheel(FixedSets):
 
 def _density(covered: Fraction, eps0: float) -> float:
     """e/Omega = 1/(sw + (1-sw) e^-eps0)."""
-    return 1.0 / (float(covered) + float(1 - covered) * math.exp(-eps0))
+    return 1.0 / (float(covered) + float(1 - covered) * exp(-eps0))
