@@ -145,4 +145,4 @@ def _powers(column: FloatArray, most: int) -> FloatArray:
     """The powers 0, ..., most of every number, by products: those of the C library differ between machines."""
     factors = np.repeat(column, most + 1, axis=1)
     factors[:, 0] = 1.0
-    return np.cumprod(factors, axis=1)
+    return np.asarray(np.cumprod(factors, axis=1))

@@ -200,7 +200,7 @@ def _sin(x: FloatArray) -> FloatArray:
 
 def _tan(x: float) -> float:
     """The tangent, alike."""
-    return x * _series(x * x, 1) / _series(x * x, 0)
+    return float(x * _series(x * x, 1) / _series(x * x, 0))
 
 
 def _series(square: Any, odd: int) -> Any:
