@@ -103,10 +103,58 @@ CASES: dict[str, tuple[Query, list[Any]]] = {
 #: Those of which a user has two rows: the values are rows of one user.
 TWICE = {"grr-rows": (*_histogram("grr:eps0=1")[:1], [["a", "b", None], ["b"], [], ["zz", "a"]])}
 
+_BINS = {"column": "x", "low": 0, "high": 64, "bins": 4, "branching": 4, "missing": "option"}
+_SURE = "grr:eps0=50"
+#: How values are read: every value with what it is read as, by clients, engines and programs alike.
+READING: dict[str, tuple[Query, list[tuple[Any, Any]]]] = {
+    "reading-numbers": (
+        Q.RangeQuery(**_BINS, mechanism=_SURE),  # type: ignore[arg-type]
+        [
+            *((text, 0) for text in ("3", "+3", "3.", ".5", "-2", "3e0", "\t3 \n", "\v03\f\r", "1e-400", "-0")),
+            *((value, 0) for value in (3, 3.5, False, True, -1e300)),
+            *(("16", 1), ("2.5E1", 1), ("3.2e+1", 2), ("64", 3), ("1e400", 3), ("-1e400", 0), (1e300, 3), (2**60, 3)),
+            *((text, 4) for text in ("inf", "-Infinity", "+inf", "nan", "NaN", "-nan", "", " ", ".", "+", "e3", "3e")),
+            *(
+                (text, 4)
+                for text in ("1_0", "2,5", "0x10", "1e1.5", "--3", "3 0", "1/3", "three", "true", "None")
+            ),
+            *(
+                (text, 4)
+                for text in ("\u0663", "\uff13", "\u00a03", "3\u2003", "\u20283", "\x1c3", "\ufeff3")
+            ),
+            *((value, 4) for value in (None, [3], ["3"], [])),
+        ],
+    ),
+    "reading-labels": (
+        Q.Histogram(column="x", labels=["a", 3, True, "3", "\u00e9", " b"], mechanism=_SURE),
+        [
+            *(("a", 0), (3, 1), (3.0, 1), (True, 2), ("3", 3), ("\u00e9", 4), (" b", 5)),
+            *((text, 6) for text in (" a", "a ", "A", "a\u00a0", "\uff41", "b", "\u00a0b", "e\u0301", "")),
+            *((value, 6) for value in ("3.0", " 3", "+3", "\u0663", "true", "True", 1, 0, False, 3.5, None, ["a"])),
+        ],
+    ),
+    "reading-items": (
+        Q.SetFrequency(column="x", labels=["a", "b", "c"], size=2, separator="|", mechanism="privset:eps0=50"),
+        [
+            *(("a|b", [0, 1]), (" a | b\t", [0, 1]), ("b|b||a", [0, 1]), ("a", [0, 4]), ("", [3, 4]), (None, [3, 4])),
+            *(("a\u00a0|b", [1, 4]), ("a|\u2003b", [0, 4]), ("\x1ca|A", [3, 4]), ("a,b", [3, 4])),
+            *((["a", "b"], [0, 1]), ([" a", "b"], [1, 4]), ([None, 3, "c"], [2, 4]), ([["a"]], [3, 4])),
+        ],
+    ),
+}
+
+
+def _query(name: str) -> Query:
+    return (CASES | TWICE | READING)[name][0]
+
+
+def _values(name: str) -> list[Any]:
+    return [value for value, _ in READING[name][1]] if name in READING else (CASES | TWICE)[name][1]
+
 
 def plan(name: str) -> sdp.Plan:
     """The plan of a file."""
-    query = (CASES | TWICE)[name][0]
+    query = _query(name)
     return sdp.Plan(query=query, users=10_000, delta=1e-6, reports_per_user=2 if name in TWICE else 1)
 
 
@@ -121,9 +169,10 @@ def thresholds(node: Any) -> Iterator[str]:
 
 def written(name: str) -> dict[str, Any]:
     """What the file of a mechanism holds: values by random bytes, and those whose first word lies at a threshold."""
-    made, values = portable(plan(name)), (CASES | TWICE)[name][1]
+    made, values = portable(plan(name)), _values(name)
     some = [int(text, 16) for text in dict.fromkeys(thresholds(made["law"]))][:3]
-    starts = [b"", b"", b"", *(word.to_bytes(16, "big") for t in some for word in (t - 1, t) if 0 <= word < 2**128)]
+    edges = [word.to_bytes(16, "big") for t in some for word in (t - 1, t) if 0 <= word < 2**128]
+    starts = [b""] if name in READING else [b"", b"", b"", *edges]
     vectors = []
     for i, start in enumerate(starts):
         for value in values:
@@ -150,7 +199,7 @@ class Tape:
 
 def main(names: list[str]) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in names or CASES | TWICE:
+    for name in names or CASES | TWICE | READING:
         found = written(name)
         lines = ",\n".join(json.dumps(vector, ensure_ascii=False) for vector in found["vectors"])
         head = f'"mechanism": {json.dumps(found["mechanism"])},\n"portable": {json.dumps(found["portable"])}'

@@ -14,10 +14,12 @@ import pytest
 
 import shuffledp as sdp
 from house import vectors
-from house.vectors import CASES, FOLDER, TWICE
+from house.vectors import CASES, FOLDER, READING, TWICE
+from shuffledp.engines.columns import as_column
 from shuffledp.mechanisms.catalog import CATALOG
 from shuffledp.protocol.messages import from_bytes
 from shuffledp.protocol.portable import charge, draw, draw_rows, portable, tau
+from shuffledp.queries.columns import Written
 from shuffledp.randomness.program_input import read_input
 from shuffledp.randomness.thresholds import ONE
 
@@ -54,13 +56,13 @@ def test_vectors(path: Any) -> None:
 
 
 def test_there_are_vectors_for_every_mechanism_that_a_plan_can_publish() -> None:
-    assert {path.stem for path in FOLDER.glob("*.json")} == {*CASES, *TWICE}
+    assert {path.stem for path in FOLDER.glob("*.json")} == {*CASES, *TWICE, *READING}
     refused = {"laplace", "privunit", "prefix-hash", "metric-laplace", "planar-laplace", "planar-cells", "augmented"}
     no_plan = {"general", "variation-ratio", "finite", "metric-general", "exponential-metric", "joint", "approximate"}
     assert {case[0].randomizer.name for case in CASES.values()} == set(CATALOG) - refused - no_plan
 
 
-@pytest.mark.parametrize("name", [*CASES, *TWICE])
+@pytest.mark.parametrize("name", [*CASES, *TWICE, *READING])
 def test_the_files_hold_what_plans_give(name: str) -> None:
     """To the last digit, whichever machine wrote them."""
     held = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))["portable"]
@@ -111,6 +113,32 @@ def test_inputs_are_those_of_the_query(query: Any, values: list[Any]) -> None:
             assert found == np.where(coded[0] < 0, dummies, coded[0]).tolist()
         else:
             assert found == ([int(c[0]) for c in coded] if isinstance(coded, list) else coded.tolist()[0])
+
+
+@pytest.mark.parametrize("name", READING)
+def test_clients_engines_and_programs_read_alike(name: str) -> None:
+    """What a value is read as, written down: by the program, by the client, and as columns of all kinds."""
+    query, cases = READING[name]
+    made = portable(vectors.plan(name))
+    values, places = [value for value, _ in cases], [place for _, place in cases]
+    never = pytest.fail
+    assert [read_input(made["input"], [value], lambda count: never("nothing is drawn")) for value in values] == places
+
+    def read(column: Any) -> list[Any]:
+        coded = np.asarray(query.encode([column]))
+        if made["input"]["kind"] != "items":
+            return list(coded.tolist())
+        return np.where(coded < 0, len(query.names) + np.arange(query.size), coded).tolist()  # type: ignore[attr-defined]
+
+    assert read(values) == places
+    texts, spelled = zip(*[case for case in cases if isinstance(case[0], str)], strict=True)
+    assert read(np.array(texts, dtype=object)) == read(np.array(texts)) == list(spelled)
+    arrow = pytest.importorskip("pyarrow")
+    for kind in (arrow.string(), arrow.large_string()):
+        assert read(as_column(arrow.array(texts, kind))) == list(spelled)
+    assert read(as_column(arrow.array(texts).dictionary_encode())) == list(spelled)
+    if made["input"]["kind"] == "bins":
+        assert read([Written(text) for text in texts]) == list(spelled)
 
 
 def _answered(name: str) -> dict[str, tuple[list[Any], list[float]]]:

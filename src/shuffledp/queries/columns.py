@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.reading.values import number
 from ..errors import ParameterError
 
 T = TypeVar("T")
@@ -96,27 +97,6 @@ def as_numbers(column: Column) -> NDArray[np.float64]:
     if isinstance(column, np.ndarray) and column.dtype.kind in "iufb":
         return column.astype(np.float64, copy=False)
     return np.array([number(value) for value in column], dtype=np.float64)
-
-
-def number(value: object) -> float:
-    """The number that a value is or spells; NaN where it is none.
-
-    Examples
-    --------
-    >>> number(" 2.50 "), number("N/A"), number("2,5"), number("1_000"), number("2026-01-01")
-    (2.5, nan, nan, nan, nan)
-    """
-    if isinstance(value, str):  # first: the most common, and an abstract class takes long to deny
-        if "_" in value:
-            return float("nan")
-    elif not isinstance(value, Real | Decimal | np.bool_):
-        return float("nan")
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")  # type: ignore[operator]
-    except ValueError:  # a text that spells none, or a signaling NaN
-        return float("nan")
 
 
 def absent(value: object) -> bool:

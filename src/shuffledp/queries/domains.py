@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -17,16 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
+from .._support.reading.values import BLANKS, EXACT, label_key, number
 from .._support.text import shortened
 from ..errors import ParameterError
-from .columns import Coded, Column, Written, absent, as_numbers, counted, number, some_rows
+from .columns import Coded, Column, Written, absent, as_numbers, counted, some_rows
 
 #: Labels of one domain, at most, and characters of one label.
 MOST_LABELS, MOST_CHARACTERS = 10**6, 1000
 #: Labels that are whole numbers within a range of at most this many times their number are looked up in a table.
 _SPARSE = 8
-#: Whole numbers up to this are exact as floats.
-_EXACT = 2.0**53
 
 Label = str | int | bool
 #: The label of what counts as nothing, where a list may leave items out: the last place, which is never reported.
@@ -107,7 +105,7 @@ class Labels:
 
     def portable(self, column: int) -> dict[str, Any]:
         """How a value of this column becomes a place, for clients in every language."""
-        if any(type(label) is int and abs(label) >= _EXACT for label in self.labels):
+        if any(type(label) is int and abs(label) >= EXACT for label in self.labels):
             raise ParameterError("labels must be whole numbers below 2^53 for every client, got larger; write texts.")
         return {"kind": "label", "column": column, "labels": list(self.labels), "other": self.place_of_other}
 
@@ -125,11 +123,11 @@ class Labels:
         """That of the label; of a file without types that with this text, else what it spells; None if unlisted."""
         places = self._places
         if not isinstance(value, Written):
-            return places.get(_key(value))
+            return places.get(label_key(value))
         text = str(value)
-        spelled = [(str, text), _key(number(text))]
-        if text.strip().lower() in ("true", "false"):
-            spelled.append((bool, text.strip().lower() == "true"))
+        spelled = [(str, text), label_key(number(text))]
+        if text.strip(BLANKS).lower() in ("true", "false"):
+            spelled.append((bool, text.strip(BLANKS).lower() == "true"))
         return next((places[key] for key in spelled if key in places), None)
 
     # -- values that are not what they should be ------------------------------------------------------------------
@@ -156,7 +154,7 @@ class Labels:
         """How many whole numbers are the text of a label."""
         if not self._folded:
             return 0
-        found, many = np.unique(column[np.abs(column) < _EXACT], return_counts=True)
+        found, many = np.unique(column[np.abs(column) < EXACT], return_counts=True)
         pairs = zip(found.tolist(), many.tolist(), strict=True)
         return sum(n for x, n in pairs if x == int(x) and (str, str(int(x))) in self._places)
 
@@ -167,8 +165,8 @@ class Labels:
             return "missing"
         if isinstance(value, str) and self._place(type(value)(value.strip())) is not None:
             return "blanks"
-        kind, found = _key(value)
-        known = kind is str or (kind in (int, bool) and abs(found) < _EXACT)  # longer ones are not written out
+        kind, found = label_key(value)
+        known = kind is str or (kind in (int, bool) and abs(found) < EXACT)  # longer ones are not written out
         if known and self._place(Written(found)) is not None:
             return "type"
         return "case" if isinstance(value, str) and value.strip().casefold() in self._folded else "unlisted"
@@ -200,7 +198,7 @@ class Labels:
             return self.places(list(found.tolist()))[back]
         low, table = self._whole
         if column.dtype.kind == "f":
-            whole = np.where((column == np.floor(column)) & (np.abs(column) < _EXACT), column, low - 1.0)
+            whole = np.where((column == np.floor(column)) & (np.abs(column) < EXACT), column, low - 1.0)
             column = whole.astype(np.int64)
         elif column.dtype == np.uint64:
             column = np.where(column < 2**63, column, np.uint64(2**63 - 1)).astype(np.int64)
@@ -221,16 +219,6 @@ def _label(value: object) -> Label:
     if not isinstance(value, str | int | bool):
         raise ParameterError(f"a label must be a text, a whole number or a truth value, got {value!r:.60}; rename it.")
     return value
-
-
-def _key(value: object) -> tuple[type, Any]:
-    """A value as the labels are written: 3.0 is the whole number 3; what cannot be a label matches none."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float | Decimal):
-        found = number(value)
-        value = int(found) if abs(found) < _EXACT and found == int(found) == value else value
-    return (type(value), value) if isinstance(value, str | int | bool) else (type(None), None)
 
 
 def number_or_option(missing: float | str | None) -> float | None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.reading.values import BLANKS
 from ..randomness.sampling import Source, below, words
 from .columns import Column, counted, each
 
@@ -61,7 +62,7 @@ def items(value: object, separator: str = "") -> list[Any]:
         return []
     if separator and isinstance(value, str):
         kind = type(value)  # the parts of what a file without types holds are such values too
-        return [kind(part.strip()) for part in value.split(separator)]
+        return [kind(part.strip(BLANKS)) for part in value.split(separator)]
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, Mapping):

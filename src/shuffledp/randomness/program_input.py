@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from .._support.reading.values import BLANKS, label_key, number
 from ..errors import ParameterError
 from .thresholds import Take, below, coin, sample, threshold, times
-
-#: Whole numbers up to this are exact in every language.
-_EXACT = 2.0**53
-_BLANK = " \t\n\r\f\v"
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
 Node = Mapping[str, Any]
 
@@ -26,26 +21,14 @@ def of_kind(known: Mapping[str, Any], what: str, node: Node) -> Any:
     return known[kind]
 
 
-def number(value: object) -> float:
-    """The number that a value is, or that a text spells in decimals; NaN where it is none."""
-    if isinstance(value, str):
-        return float(value) if _NUMBER.fullmatch(value) else math.nan
-    if not isinstance(value, int | float):
-        return math.nan
-    if isinstance(value, int) and abs(value) >= 2**1023:
-        return math.inf if value > 0 else -math.inf
-    return float(value)
-
-
 def _label(node: Node, row: Sequence[Any], take: Take) -> int:
     return _place(node, row[node["column"]])
 
 
 def _place(node: Node, value: object) -> int:
     """Of the label that is the same text, truth value or whole number."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
-        value = int(value)
-    same = (i for i, label in enumerate(node["labels"]) if type(label) is type(value) and label == value)
+    key = label_key(value)
+    same = (i for i, label in enumerate(node["labels"]) if (type(label), label) == key)
     return next(same, node["other"])
 
 
@@ -101,7 +84,7 @@ def _items(node: Node, row: Sequence[Any], take: Take) -> list[int]:
     """The items that count, each once; ``size`` of them where there are more, and dummies where there are fewer."""
     value, separator = row[node["column"]], node["separator"]
     if isinstance(value, str) and separator:
-        value = [part.strip(_BLANK) for part in value.split(separator)]
+        value = [part.strip(BLANKS) for part in value.split(separator)]
     places = sorted({place for place in (_place(node, item) for item in _listed(value)) if place >= 0})
     if len(places) > node["size"]:
         places = [places[i] for i in sample(len(places), node["size"], take)]
