@@ -35,7 +35,8 @@ class Mean(NumberQuery):
         The range, declared in advance and not taken from the data; numbers outside count as the nearest end.
     missing : float or "option"
         What a missing number counts as: a number of the range, or an option of its own.  Data with missing numbers need
-        it; a client on its own that has none takes the middle of the range.
+        it; a client on its own that has none takes the middle of the range.  A text is a number if it is
+        a decimal in ASCII such as -2.5e3; any other one is missing.
     unit : str
         For example "min"; it is shown beside every number of the answer.
     mechanism : mechanism or spec

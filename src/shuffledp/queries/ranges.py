@@ -52,7 +52,8 @@ class RangeQuery(NumberQuery):
     missing : float or "option"
         What a missing number counts as: a number of the range, or an option of its own beside the bins, whose share is
         ``answer.missing`` (ranges are then shares of all users, quantiles those of the users who have a number).
-        Data with missing numbers need it; a client on its own that has none takes the middle of the range.
+        Data with missing numbers need it; a client on its own that has none takes the middle of the range.  A text is
+        a number if it is a decimal in ASCII such as -2.5e3; any other one is missing.
     unit : str
         For example "min".
     quantiles : shares strictly between 0 and 1
