@@ -114,14 +114,8 @@ READING: dict[str, tuple[Query, list[tuple[Any, Any]]]] = {
             *((value, 0) for value in (3, 3.5, False, True, -1e300)),
             *(("16", 1), ("2.5E1", 1), ("3.2e+1", 2), ("64", 3), ("1e400", 3), ("-1e400", 0), (1e300, 3), (2**60, 3)),
             *((text, 4) for text in ("inf", "-Infinity", "+inf", "nan", "NaN", "-nan", "", " ", ".", "+", "e3", "3e")),
-            *(
-                (text, 4)
-                for text in ("1_0", "2,5", "0x10", "1e1.5", "--3", "3 0", "1/3", "three", "true", "None")
-            ),
-            *(
-                (text, 4)
-                for text in ("\u0663", "\uff13", "\u00a03", "3\u2003", "\u20283", "\x1c3", "\ufeff3")
-            ),
+            *((text, 4) for text in ("1_0", "2,5", "0x10", "1e1.5", "--3", "3 0", "1/3", "three", "true", "None")),
+            *((text, 4) for text in ("\u0663", "\uff13", "\u00a03", "3\u2003", "\u20283", "\x1c3", "\ufeff3")),
             *((value, 4) for value in (None, [3], ["3"], [])),
         ],
     ),
