@@ -26,7 +26,7 @@ from typing import Any
 from .._support import validation as check
 from .._support.reading.numbers import as_written
 from ..errors import ParameterError
-from .guarantee import TRUST, TRUST_BUT, TRUST_COINS
+from .guarantee import OWN_DATA, TRUST, TRUST_BUT, TRUST_COINS
 
 #: The most reports of one user in a batch.
 MOST_REPORTS = 10**6
@@ -87,6 +87,7 @@ class Crowd:
         """The fields of a Guarantee that say who can be counted on: dropouts, colluding, participation and trust."""
         trust = TRUST if self.honest == self.n else TRUST_BUT
         trust += TRUST_COINS if self.participation < 1.0 else ""
+        trust += f"; {OWN_DATA}" if self.reports_per_user > 1 else ""
         away = {"dropouts": self.dropouts, "colluding": self.colluding}
         return {**away, "participation": self.participation, "trust": trust}
 

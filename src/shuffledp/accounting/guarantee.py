@@ -33,6 +33,17 @@ TRUST = (
 TRUST_BUT = TRUST.replace("honest users only", "honest users, except for those stated to drop out or collude")
 TRUST_COINS = "; who takes part is drawn independently of all values, and the guarantee is for before the batch is seen"
 
+#: What composition needs of several reports of one user: otherwise the values of the others are, given what was
+#: released, random with a law that depends on the victim's value.
+OWN_DATA = (
+    "a user's value may depend on its data and on released results, never on its own earlier reports, coins or "
+    "unreleased state"
+)
+#: What several rounds rest on beside what each of them does.
+TRUST_ROUNDS = (
+    f"; every round draws fresh randomness, and rounds may depend on the results of earlier ones; {OWN_DATA}"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee(WithOutputs, Renamed):

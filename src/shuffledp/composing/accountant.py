@@ -46,6 +46,8 @@ class Accountant(WithOutputs, Tabular):
     privacy profile is the largest delta(eps) over input pairs and datasets, at every eps separately.  Such a pointwise
     maximum is itself a profile (a supremum of convex functions is convex), and dominating pairs compose, also if a
     round is chosen by the results of earlier ones (Zhu, Dong, Wang, AISTATS 2022, Proposition 9 and Theorem 10).
+    Values may depend on released results in the same way, never on a user's own earlier reports, coins or unreleased
+    state: then delta can be larger than what is computed here (docs/limitations.md).
     The losses of the pairs are spread onto a grid, upwards only, and added by a tilted Fourier transform with its
     round-off included (numerics/composition/profile_curve.py, numerics/composition/loss_grid.py).
 
@@ -306,6 +308,7 @@ class Accountant(WithOutputs, Tabular):
         """What all rounds together rest on."""
         return trust_text(
             crowd=TRUST + "".join(dict.fromkeys(entry.mechanism._trust for entry in self.entries)),
+            many=max(self.rounds, sum(item.cost for item in self._composed)) > 1,
             limited=any(entry.participation_limit is not None for entry in self.entries),
             chance=any(entry.participation < 1.0 for entry in self.entries),
         )

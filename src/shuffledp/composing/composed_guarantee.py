@@ -10,7 +10,7 @@ from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.spelling import Renamed
 from .._support.tables import Table
-from ..accounting.guarantee import TRUST, TRUST_COINS, at_most, not_below
+from ..accounting.guarantee import OWN_DATA, TRUST, TRUST_COINS, TRUST_ROUNDS, at_most, not_below
 
 
 def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False, chance: bool = False) -> str:
@@ -23,7 +23,7 @@ def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False, 
     """
     text = crowd
     if many:
-        text += "; every round draws fresh randomness, and rounds may depend on the results of earlier ones"
+        text += TRUST_ROUNDS
     if limited:
         text += "; limits on taking part are enforced, and who takes part does not depend on the values"
     if chance:
@@ -102,6 +102,8 @@ class ComposedGuarantee(Renamed):
             text += f", for users who take part at most {self.cost:,} times"
         if self.lower is not None:
             text += f"; no analysis can claim less than {not_below(self.lower, self.delta)}"
+        if max(self.rounds, self.cost) > 1:
+            text += f". {OWN_DATA[:1].upper()}{OWN_DATA[1:]}"
         return f"{text}."
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, as_page
 from .._support.text import shortened, visible
 from ..accounting.amplification import amplify
-from ..accounting.guarantee import TRUST
+from ..accounting.guarantee import OWN_DATA, TRUST
 from ..errors import ShuffleDPError
 from ..protocol.statement import statement_of
 from .candidates import Choice
@@ -106,7 +106,7 @@ def _assumptions(found: Recommendation, choice: Choice) -> list[str]:
     rounds = (
         "The guarantee is for one round."
         if found.rounds == 1
-        else f"The guarantee is for {found.rounds:,} rounds on the same users, each with fresh randomness."
+        else f"The guarantee is for {found.rounds:,} rounds on the same users, each with fresh randomness; {OWN_DATA}."
     )
     trust = TRUST[:1].upper() + TRUST[1:] + "."
     return [trust, counted, rounds, local, "Errors are predicted, not measured: root mean square over repetitions."]

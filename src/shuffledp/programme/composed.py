@@ -102,7 +102,7 @@ def _trust(programme: Programme) -> str:
     crowds = [planned.crowd for planned in programme.rounds]
     text = trust_text(
         crowd=TRUST if all(crowd.complete for crowd in crowds) else TRUST_BUT,
-        many=sum(planned.entry.count for planned in programme.rounds) > 1,
+        many=sum(planned.entry.count * planned.entry.reports_per_user for planned in programme.rounds) > 1,
         limited=any(planned.entry.participation_limit is not None for planned in programme.rounds),
     )
     if any(planned.minimum_batch is not None for planned in programme.rounds):

@@ -16,7 +16,7 @@ from .._support import validation as check
 from .._support.numbers import round_up
 from .._support.statement import Section, Statement
 from .._support.text import shortened
-from ..accounting.guarantee import count_of
+from ..accounting.guarantee import OWN_DATA, count_of
 from ..errors import ParameterError
 from ..queries.domains import Labels
 from .messages import message_length
@@ -243,7 +243,7 @@ def statement_of(
     )
     warnings, notes = ((), ()) if found is None else (found.warnings, found.notes)
     formal = f"({round_up(epsilon)}, {round_up(plan.delta, 6)})-DP"
-    total = [f"Over {rounds:,} such batches of the same users, it is {formal} in all."] if rounds > 1 else []
+    total = [f"Over {rounds:,} such batches of the same users, it is {formal} in all; {OWN_DATA}."] if rounds > 1 else []
     paragraph = " ".join([*warnings, plan.formal_paragraph(), *total, *notes])
     return Statement(paragraph, f"Privacy statement: {plan.name or plan.query.question}", sections)
 

@@ -185,7 +185,7 @@ def _guarantee(publication: Publication, counts: Counts, claim: dict[str, Any]) 
         raise ParameterError("the guarantee of the statement must hold numbers, got something else; ask for it again.")
     plan = publication.plan
     m, n = plan.query.randomizer, counts.honest(plan)
-    trust = Crowd.of(n, colluding=colluding).terms()["trust"]
+    trust = Crowd.of(n, colluding=colluding, reports_per_user=plan.reports_per_user).terms()["trust"]
     said = f"delta = {plan.delta!r} must cover the rounding of the law"
     _refuse_unless(_delta_suffices(publication, counts, epsilon, left), said)
     local = json_ready(m.local_epsilon * plan.reports_per_user)

@@ -13,7 +13,7 @@ from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from ..accounting.amplification import amplify
 from ..accounting.comparison import compare as compare_bounds
-from ..accounting.guarantee import Guarantee
+from ..accounting.guarantee import TRUST_ROUNDS, Guarantee
 from ..composing.accountant import Accountant
 from ..mechanisms.base import plain
 from . import words
@@ -48,7 +48,9 @@ def total(asked: Question) -> dict[str, Any]:
     (True, 'very strong')
     """
     found = guarantee(asked)
-    return {**found, "total": in_all(total_of(asked), asked)} if asked.rounds > 1 else found
+    if asked.rounds == 1:
+        return found
+    return {**found, "trust": found["trust"] + TRUST_ROUNDS, "total": in_all(total_of(asked), asked)}
 
 
 def in_all(epsilon: float, asked: Question) -> dict[str, Any]:
