@@ -1,4 +1,4 @@
-"""What composition does not cover: values that depend on a user's own earlier reports; and that every result says so."""
+"""Values that depend on a user's own earlier reports are not covered by composition, and every result says so."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def differences(victim: str = "") -> Counter[tuple[int, int, int]]:
     for first, likely in reports(victim or "r").items():
         then = victim or {"a": "A", "b": "B"}.get(first, "r")
         for second, chance in reports(then).items():
-            add = ((first == "a") - (first == "b"), (second == "a") - (second == "b"), (second == "A") - (second == "B"))
-            law[add] += likely * chance
+            again, others = (second == "a") - (second == "b"), (second == "A") - (second == "B")
+            law[(first == "a") - (first == "b"), again, others] += likely * chance
     return law
 
 

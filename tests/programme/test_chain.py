@@ -254,7 +254,7 @@ def test_a_statement_over_the_budget_begins_with_a_warning(checked: sdp.Check) -
 def test_the_command_states_folders_and_programmes(home: Path) -> None:
     page, plans = home / "statement.html", home / "plans"
     said = good("statement", plans, "-o", page, "--kept", "90 days", "--json")
-    assert page.read_text("utf-8").count("<h2>") == 7
+    assert page.read_text("utf-8").count("<h2>") == 8
     assert json.loads(said)["statement"].startswith("In every quarter 5 rounds")
     assert good("statement", home / "p.yaml", "--kept", "90 days").startswith("# Privacy statement: small")
     assert "rounds must be left out for a programme" in no("statement", plans, "--rounds", 2)

@@ -19,11 +19,11 @@ from mpmath import mp, mpf
 import shuffledp as sdp
 from reference.commands import refused, run
 from shuffledp._support.statement import Statement
-from shuffledp.protocol.statement import right_guesses
+from shuffledp.protocol.statement import _true_of_100, right_guesses
 
 HEADINGS = [
     *("What is collected", "What leaves the device", "What an attacker can learn", "If the shuffler fails"),
-    *("For how long", "What is not protected", "Formally"),
+    *("For how long", "What is not protected", "To fill in and sign", "Formally"),
 ]
 #: Texts that would act on a page, a terminal or a reader if they were not escaped.
 HOSTILE = [
@@ -98,7 +98,8 @@ def test_no_guess_between_two_values_does_better_than_stated() -> None:
 def test_every_part_is_there_and_the_formal_line_last() -> None:
     plan = plan_of(name="Fruit", minimum_batch=9000)
     said = plan.statement(kept="90 days.")
-    assert [section.heading for section in said.sections] == HEADINGS and said.sections[-1].texts == (str(said),)
+    assert [section.heading for section in said.sections] == HEADINGS
+    assert " ".join(said.sections[-1].texts) == str(said) and max(map(len, said.sections[-1].texts)) < 400
     assert said == plan.formal_paragraph() and said.startswith("With n = 9,000 users")
     text = said.markdown()
     right, of = right_guesses(plan.epsilon, plan.delta)
@@ -110,16 +111,67 @@ def test_every_part_is_there_and_the_formal_line_last() -> None:
         "A device sends one message of 1 byte: generalized randomized response on 4 options",
         "the messages of at least 9,000 users",
         f"their guess is right at most {right} times out of {of}.",
-        f"a guess between two values is right at most {local} times out of {all_}.",
+        f"a guess between two values is right at most {local} times out of {all_}. With the shuffler, it is right at "
+        f"most {right} times out of {of}.",
+        "72 of 100 messages are the true value; chance decides on the device which ones.",
         "The numbers are for one collection.",
         "Reports are kept for 90 days.",
         "- That somebody belongs to the 10,000 users who are asked.",
+        "- Population: 10,000 users, namely: ....",
+        *(f"- {line}: ...." for line in ("Share of them who opted in", "Date", "Signature")),
+        "- Owner of the data, with an address for questions: ....",
     ):
         assert words in text, words
     assert (right, of) == (53, 100) and (local, all_) == (89, 100)
     page = said.html()
     assert page.startswith("<!DOCTYPE html>") and "<h1>Privacy statement: Fruit</h1>" in page
     assert all(f"<h2>{heading}</h2>" in page for heading in HEADINGS) and "<script" not in page
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *("grr:eps0=2,d=4", "randomized-response:eps0=3", "unary:eps0=2,d=3", "optimized-unary:eps0=2,d=3"),
+        *("subset:eps0=1,d=5,k=2", "local-hash:eps0=1,d=4,l=2", "hadamard:eps0=2,d=5", "privset:eps0=1,d=4,s=2,k=1"),
+        *("hierarchical-grr:eps0=2,d=8", "grr:eps0=0.3,d=500", "grr:eps0=9,d=4", "pckv-grr:eps0=2,d=3,l=2"),
+    ],
+)
+def test_the_share_of_true_messages_is_that_of_the_device(spec: str) -> None:
+    """Against 200,000 reports: what a user holds, found among what the reports stand for."""
+    m: Any = sdp.mechanism(spec)
+    users, rng = 200_000, np.random.default_rng(8)
+    share, said = m._truth
+    held: Any = {"privset": [0, 2], "pckv-grr": [[0, 1.0], [2, 0.5]]}.get(m.name, m.d - 1)
+    reports = m.privatize(np.array([held] * users), rng=rng)
+    counts = m.tally(reports).counts
+    if m.name in ("grr", "randomized-response"):
+        found = counts[held] / users
+    elif m.name == "hierarchical-grr":
+        found = sum(counts[m.level(h)][-1] for h in range(len(m.levels))) / users
+    elif m.name == "hadamard":
+        same = m.probabilities()[held] > 2.0 * m.probabilities()[held].min()
+        found = float(np.mean(same[m._columns(reports.data)]))
+    elif m.name == "pckv-grr":
+        found = counts[[0, 1]].sum() / users
+    else:
+        found = counts[0 if m.name == "privset" else held] / users
+    assert abs(found - share) < 5 * (share * (1 - share) / users) ** 0.5
+    text = _true_of_100(m)
+    assert said in text
+    number = re.match(r"(\d+) of 100", text)
+    if number:
+        assert 0 <= int(number[1]) - 100 * share < 1
+    else:
+        assert text.startswith("More than 99" if share > 0.99 else "Fewer than 2")
+
+
+def test_marginals_have_the_share_of_all_their_questions() -> None:
+    query = sdp.queries.Marginals(labels={"a": [0, 1], "b": [0, 1, 2]}, ways=1, mechanism="grr:eps0=2")
+    keep = [sdp.GRR(eps0=2.0, d=m.d).keep for m in query.randomizer._mechanisms]
+    assert query.randomizer._truth == (pytest.approx(sum(keep) / len(keep)), "are the true value")
+    mean = sdp.queries.Mean(column="x", low=0, high=1, mechanism="window:eps0=1")
+    said = sdp.Plan(query=mean, users=1000, delta=1e-6).statement().markdown()
+    assert "the true value decides how likely each message is" in said and "of 100 messages" not in said
 
 
 @pytest.mark.parametrize(
@@ -162,7 +214,7 @@ def test_rounds_are_composed() -> None:
     assert f"is right at most {right} times out of {of} in all 13 collections together." in text
     assert "can be right almost every time in all 13" in text  # 13 times eps0 = 2
     assert "A further one, beyond these 13, is not covered." in text
-    assert re.search(r"Over 13 such batches of the same users, it is \(0\.\d+, 1e-06\)-DP in all\.", said)
+    assert re.search(r"Over 13 such batches of the same users, it is \(0\.\d+, 1e-06\)-DP in all; a user's", said)
     assert right > right_guesses(plan.epsilon, plan.delta)[0]
 
 

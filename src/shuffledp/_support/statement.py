@@ -1,10 +1,11 @@
-"""A statement on one page, for people who sign: sections in plain words, and the formal paragraph last."""
+"""A statement on one page, for people who sign: sections in plain words, and the formal paragraphs last."""
 
 from __future__ import annotations
 
 import html
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ class Section(NamedTuple):
 
 
 class Statement(str):
-    """The formal paragraph, as a text; and the page around it, as Markdown and HTML.
+    """The formal paragraphs, as one text; and the page around them, as Markdown and HTML.
 
     Examples
     --------
@@ -44,14 +45,15 @@ class Statement(str):
     heading: str
     sections: tuple[Section, ...]
 
-    def __new__(cls, paragraph: str, heading: str, sections: tuple[Section, ...]) -> Statement:
-        """All of it; the paragraph becomes the last section."""
-        made = super().__new__(cls, visible(paragraph))
-        made.heading, made.sections = heading, (*sections, Section("Formally", (str(made),)))
+    def __new__(cls, paragraphs: Sequence[str], heading: str, sections: tuple[Section, ...]) -> Statement:
+        """All of it; the paragraphs become the last section."""
+        shown = tuple(map(visible, paragraphs))
+        made = super().__new__(cls, " ".join(shown))
+        made.heading, made.sections = heading, (*sections, Section("Formally", shown))
         return made
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return str(self), self.heading, self.sections[:-1]
+        return self.sections[-1].texts, self.heading, self.sections[:-1]
 
     def markdown(self) -> str:
         """The page as Markdown; text from outside is shown, not obeyed."""

@@ -40,9 +40,7 @@ OWN_DATA = (
     "unreleased state"
 )
 #: What several rounds rest on beside what each of them does.
-TRUST_ROUNDS = (
-    f"; every round draws fresh randomness, and rounds may depend on the results of earlier ones; {OWN_DATA}"
-)
+TRUST_ROUNDS = f"; every round draws fresh randomness, and rounds may depend on the results of earlier ones; {OWN_DATA}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,6 +98,11 @@ class FrequencyOracle(ItemShares, Options):
         return rows if len(rows) == self.d else None
 
     @property
+    def _truth(self) -> tuple[float, str]:
+        one = "the true value, alone or among others" if self._holds == (1, 1) else "any one item that a user has"
+        return self.keep, f"fit {one}"
+
+    @property
     def _lost(self) -> float:
         """1 - keep; overridden where it can be computed to full relative accuracy."""
         return 1.0 - self.keep

@@ -355,6 +355,14 @@ class Randomizer(Mechanism):
 
         return PairSet([two_counts(r) for r in self.law.dataset_pairs(1000) or ()])
 
+    @property
+    def _truth(self) -> tuple[float, str]:
+        """The largest probability, over values, that a message is true, and what that means, to follow "messages".
+
+        0 and no words where no message is true or false, such as a number with noise.
+        """
+        return 0.0, ""
+
     # -- for tests: the stated law, in full, where it is small --------------------------------------------
 
     def inputs(self) -> list[Any]:

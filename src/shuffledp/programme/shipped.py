@@ -128,7 +128,7 @@ class CheckedPlans(Check):
             claim,
             counted=f"one {self._period}, {_collections(number)}" if self.per else _collections(number),
             more=self._beyond(number),
-            formal=" ".join(line.removeprefix("- ") for line in list(super()._lines())[1:]),
+            formal=[line.removeprefix("- ") for line in list(super()._lines())[1:]],
             warnings=() if self.within else (f"{self.verdict}; the numbers are those of what is run.",),
             kept=kept,
         )

@@ -190,12 +190,17 @@ class Plan:
 
     def formal_paragraph(self) -> str:
         """The guarantee and its terms."""
+        return " ".join(self._formally())
+
+    def _formally(self) -> list[str]:
+        """The guarantee, its terms, and what clipping does, in short paragraphs."""
         sent = "one of its rows" if self.reports_per_user == 1 else f"{self.reports_per_user} of its rows"
-        return (
-            f"{self.guarantee} Every user of the population sends a report on {sent}, whatever its value is; a batch "
-            f"of fewer than {self.smallest_batch:,} users is not released."
-            + (f" In the answer, {self.query.clipping}." if self.query.clipping else "")
-        )
+        said = [
+            str(self.guarantee),
+            f"Every user of the population sends a report on {sent}, whatever its value is; a batch of fewer than "
+            f"{self.smallest_batch:,} users is not released.",
+        ]
+        return [*said, f"In the answer, {self.query.clipping}."] if self.query.clipping else said
 
     def count_sql(self, dialect: str, *, table: str = "reports", column: str = "message") -> str:
         """SQL that counts a table of reports, one message in each row; its rows are for Collector.ingest_counts.

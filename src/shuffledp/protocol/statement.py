@@ -24,11 +24,14 @@ from .messages import message_length
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..mechanisms.randomizer import Randomizer
     from .plan import Plan
 
 _COLLECTED, _SENT, _LEARNED, _FAILED = (
     *("What is collected", "What leaves the device", "What an attacker can learn", "If the shuffler fails"),
 )
+#: To be written on.
+_LINE = "." * 40
 #: Options that are listed.
 _LISTED = 12
 #: More than the rounding of the few steps to a probability.
@@ -107,7 +110,8 @@ class Claim:
             return Section(_FAILED, (said,))
         said = (
             "If the shuffler is broken into, or works with an attacker, who then knows which messages a user sent, "
-            f"a guess between two values {odds(self.local)}{self.local_over}."
+            f"a guess between two values {odds(self.local)}{self.local_over}. With the shuffler, it "
+            f"{odds(self.epsilon, self.delta)}{self.over}."
         )
         return Section(_FAILED, (said, *self.near))
 
@@ -153,12 +157,28 @@ def _sent(plan: Plan) -> list[str]:
         "A single message can show the true value; it has no name, number or time in it, and only the mixing with "
         "those of all others hides whose it is."
         if math.isinf(plan.guarantee.local_epsilon)
-        else "A message is drawn by chance on the device, so that it may show the true value or not. It has no "
-        "name, number or time in it."
+        else f"{_true_of_100(m)} It has no name, number or time in it."
     )
     crowd = count_of(plan.smallest_batch)
     said.append(f"A shuffler mixes the messages of at least {crowd} before anybody else sees them.")
     return said
+
+
+def _true_of_100(m: Randomizer) -> str:
+    """How many of 100 messages are true, rounded up.
+
+    >>> from shuffledp import GRR, Laplace
+    >>> _true_of_100(GRR(eps0=4.0, d=4))
+    '95 of 100 messages are the true value; chance decides on the device which ones.'
+    >>> _true_of_100(Laplace(eps0=1.0))
+    'A message is drawn by chance on the device; the true value decides how likely each message is.'
+    """
+    share, how = m._truth
+    if not how:
+        return "A message is drawn by chance on the device; the true value decides how likely each message is."
+    of = math.ceil(100.0 * share)
+    often = "more than 99" if of > 99 else "fewer than 2" if of < 2 else f"{of}"
+    return f"{often[:1].upper()}{often[1:]} of 100 messages {how}; chance decides on the device which ones."
 
 
 def _lasting(counted: str, more: str, kept: str) -> Section:
@@ -185,6 +205,13 @@ def _unprotected(users: int) -> Section:
         ),
         listed=True,
     )
+
+
+def _signed(users: int) -> Section:
+    """What a plan knows of those who are asked, and lines for what it does not know."""
+    asked = ("Share of them who opted in", "Owner of the data, with an address for questions", "Date", "Signature")
+    lines = (f"Population: {count_of(users)}, namely", *asked)
+    return Section("To fill in and sign", tuple(f"{line}: {_LINE}" for line in lines), listed=True)
 
 
 # -- of an answer ---------------------------------------------------------------------------------------------------
@@ -240,12 +267,15 @@ def statement_of(
         _failed(claim, found),
         _lasting(counted, more, kept),
         _unprotected(plan.users),
+        _signed(plan.users),
     )
     warnings, notes = ((), ()) if found is None else (found.warnings, found.notes)
     formal = f"({round_up(epsilon)}, {round_up(plan.delta, 6)})-DP"
-    total = [f"Over {rounds:,} such batches of the same users, it is {formal} in all; {OWN_DATA}."] if rounds > 1 else []
-    paragraph = " ".join([*warnings, plan.formal_paragraph(), *total, *notes])
-    return Statement(paragraph, f"Privacy statement: {plan.name or plan.query.question}", sections)
+    total = (
+        () if rounds == 1 else (f"Over {rounds:,} such batches of the same users, it is {formal} in all; {OWN_DATA}.",)
+    )
+    paragraphs = (*warnings, *plan._formally(), *total, *notes)
+    return Statement(paragraphs, f"Privacy statement: {plan.name or plan.query.question}", sections)
 
 
 def statement_of_all(
@@ -255,7 +285,7 @@ def statement_of_all(
     *,
     counted: str,
     more: str,
-    formal: str,
+    formal: Sequence[str],
     warnings: Sequence[str] = (),
     kept: str = "",
 ) -> Statement:
@@ -264,7 +294,7 @@ def statement_of_all(
     asked : the name of each, how often it is asked, such as "13 times in every quarter", and its plan
     claim : what holds for all their collections together
     counted, more : what the numbers are for, and what is beyond them, in words
-    formal, warnings : the last paragraph, and what must be said first
+    formal, warnings : the last paragraphs, and what must be said first
     """
     users = max(plan.users for *_, plan in asked)
     often = [(f"{name}, {times}", _collected(plan)) for name, times, plan in asked]
@@ -276,6 +306,7 @@ def statement_of_all(
         claim.without_shuffler("at least one of these plans rests"),
         _lasting(counted, more, _short(kept)),
         _unprotected(users),
+        _signed(users),
     )
     return Statement(formal, f"Privacy statement: {title}", sections)
 

@@ -59,6 +59,10 @@ class GRR(FrequencyOracle):
         return 1.0 / (1.0 + (self.d - 1) * exp(-self.eps0))
 
     @property
+    def _truth(self) -> tuple[float, str]:
+        return self.keep, "are the true value"
+
+    @property
     def stray(self) -> float:
         """b = 1/(e+d-1)."""
         return exp(-self.eps0) * self.keep

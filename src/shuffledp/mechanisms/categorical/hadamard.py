@@ -101,6 +101,10 @@ class Hadamard(Options):
         return 1.0 / (s + (self.outputs - s) * exp(-self.eps0))
 
     @property
+    def _truth(self) -> tuple[float, str]:
+        return self._own * (self.block // 2), "fit the true value, alone or among others"
+
+    @property
     def _other(self) -> float:
         """1/Omega, that of any other output."""
         return exp(-self.eps0) * self._own

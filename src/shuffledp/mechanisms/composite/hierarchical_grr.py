@@ -102,6 +102,11 @@ class HierarchicalGRR(Options):
         """The mean over the levels."""
         return math.fsum(level.beta for level in self.levels) / len(self.levels)
 
+    @property
+    def _truth(self) -> tuple[float, str]:
+        share = math.fsum(level.keep for level in self.levels) / len(self.levels)
+        return share, "name a range that the true value is in"
+
     def _pair(self, where: list[str]) -> ShuffledPair:
         """First and last leaf; others hold x* whose node is that of "x0" or a "third", or the "blanket", by level."""
         share = Fraction(1, len(self.levels))

@@ -147,6 +147,15 @@ class Parallel(Composite):
 
     # -- accounting ---------------------------------------------------------------------------------------------
 
+    @property
+    def _truth(self) -> tuple[float, str]:
+        """What all queries have in common, if they do: a message answers one of them."""
+        shares, said = zip(*(m._truth for m in self._runnable), strict=True)
+        if len(set(said)) > 1:
+            return super()._truth
+        weighted = (float(w) * share for w, share in zip(self._sure_shares, shares, strict=True))
+        return math.fsum(weighted) + self._left_out, said[0]
+
     def variation_ratio(self) -> VariationRatio:
         """(max p_k, sum w_k beta_k, max q_k): Theorem 6.1, with p and q of each query its own."""
         listed = zip(self._sure_shares, self._mechanisms, strict=True)

@@ -119,6 +119,10 @@ class PrefixHash(Randomizer):
     def _response(self) -> GRR:
         return GRR(eps0=self.eps0, d=self.l)
 
+    @property
+    def _truth(self) -> tuple[float, str]:
+        return self._response.keep, "fit a beginning of the true text, alone or among others"
+
     def variation_ratio(self) -> VariationRatio:
         """That of randomized response on the buckets."""
         return self._response.variation_ratio()
