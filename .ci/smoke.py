@@ -34,7 +34,7 @@ def main() -> None:
         expect(done.returncode == 0 and bool(done.stdout), f"{' '.join(arguments)} failed: {done.stderr}")
 
     done = subprocess.run([command, "serve", "--port", "0"], capture_output=True, text=True, check=False)
-    expect(done.returncode == 2 and "pip install 'shuffledp[web]'" in done.stderr, f"serve says {done.stderr!r}")
+    expect(done.returncode == 2 and "pip install '.[web]'" in done.stderr, f"serve says {done.stderr!r}")
 
     print(f"shuffledp {importlib.metadata.version('shuffledp')} works on Python {sys.version.split()[0]}: {found}")
 

@@ -55,7 +55,7 @@ def peers() -> Iterator[Row]:
     try:
         response = importlib.import_module("multi_freq_ldpy.pure_frequency_oracles.GRR")
     except ImportError:
-        yield Row("multi-freq-ldpy", "not installed (pip install shuffledp[bench])")
+        yield Row("multi-freq-ldpy", "not installed (pip install '.[bench]')")
         return
     values = np.random.default_rng(0).integers(0, D, 20_000)
     theirs = cpu(lambda: [response.GRR_Client(int(x), D, 2.0) for x in values], 1)

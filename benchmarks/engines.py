@@ -131,7 +131,7 @@ session.stop()
 def spark(folder: Path) -> Iterator[Row]:
     """Wall time on a cluster of local processes, once it is warm."""
     if importlib.util.find_spec("pyspark") is None or not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        yield Row("Spark", "not installed (pip install 'shuffledp[spark]', and Java 17)")
+        yield Row("Spark", "not installed (pip install '.[spark]', and Java 17)")
         return
     path = folder / "some.parquet"
     for workers in (1, 2):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -184,3 +185,26 @@ def test_an_oracle_does_not_import_what_it_judges(name: str) -> None:
     tree = ast.parse((ROOT / "tests" / "reference" / f"{name}.py").read_text(encoding="utf-8"))
     found = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     assert not [line for line in found if "shuffledp" in line]
+
+
+def test_nobody_is_told_to_install_a_name_that_no_index_has() -> None:
+    """From a clone: '.[plot]', './shuffledp' or REPOSITORY; the name itself would install what anybody puts there."""
+    code = [*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py"), *(ROOT / "clients").rglob("*.js")]
+    texts = {path: path.read_text("utf-8") for path in [*PAGES, *code]}
+    assert sum("pip install '.[" in text for text in texts.values()) > 5
+    assert [path for path, text in texts.items() if re.search(r"pip install (?:-\S+ )*['\"]?shuffledp\b", text)] == []
+
+
+def test_what_pages_serve_holds_no_keys_and_is_for_this_machine_alone(tmp_path: Path) -> None:
+    served = [line for page in PAGES for line in page.read_text("utf-8").splitlines() if "-m http.server" in line]
+    assert served == ["$ python -m http.server 8000 --bind 127.0.0.1 --directory page"]
+    text = (ROOT / "docs/shuffler/quickstart.md").read_text("utf-8")
+    lines = re.findall(r"^\$ ((?:mkdir|cp) .*)$", text, re.MULTILINE)
+    (tmp_path / "settings.json").touch()
+    (tmp_path / "analyst").mkdir()
+    subprocess.run("\n".join(lines).replace("REPOSITORY", str(ROOT)), shell=True, check=True, cwd=tmp_path)
+    shown = tmp_path / "page/examples/shuffler"
+    assert (shown / "index.html").exists() and (shown / "settings.json").exists()
+    imported = re.findall(r'from "(\.[^"]+)"', (shown / "page.js").read_text("utf-8"))
+    assert imported and all((shown / name).resolve().is_relative_to(tmp_path / "page") for name in imported)
+    assert all((shown / name).exists() for name in imported) and not [*(tmp_path / "page").rglob("*.key")]

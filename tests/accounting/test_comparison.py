@@ -266,7 +266,7 @@ def test_missing_pandas_is_one_sentence(kind: str, monkeypatch: pytest.MonkeyPat
         else sdp.sweep("general:eps0=1", n=[9], delta=0.1, bounds=FEW)
     )
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(sdp.ShuffleDPError, match=r"^[^\n]*pip install 'shuffledp\[frame\]'\.$"):
+    with pytest.raises(sdp.ShuffleDPError, match=r"^[^\n]*pip install '\.\[frame\]' in a checkout of shuffledp\.$"):
         made.to_frame()
 
 

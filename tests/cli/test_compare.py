@@ -158,7 +158,7 @@ def test_a_wrong_suffix_costs_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "pip install 'shuffledp[plot]'" in refused(run(*POINT, "--plot", "x.pdf"))
+    assert "pip install '.[plot]'" in refused(run(*POINT, "--plot", "x.pdf"))
 
 
 @pytest.mark.parametrize("second", ["same.svg", "./same.svg", "link.svg"])

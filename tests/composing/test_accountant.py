@@ -649,7 +649,7 @@ def test_without_the_extra_only_the_export_is_missing() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     lines = done.stdout.strip().splitlines()
     assert done.returncode == 0 and len(lines) == 2, done.stderr
-    assert all("pip install 'shuffledp[accounting]'" in line and line.endswith(".") for line in lines)
+    assert all("pip install '.[accounting]'" in line and line.endswith(".") for line in lines)
 
 
 @pytest.mark.parametrize("noise", [math.nan, math.inf, -1.0, 0.0, 1e-3])

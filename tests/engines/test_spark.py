@@ -283,7 +283,8 @@ def test_without_java_there_is_one_sentence(tmp_path: Path) -> None:
 def test_without_pyspark_there_is_one_sentence() -> None:
     said = fresh("import sys; sys.modules['pyspark'] = None\n")
     assert said == (
-        "ShuffleDPError the Spark engine needs pyspark, which is not installed; pip install 'shuffledp[spark]'."
+        "ShuffleDPError the Spark engine needs pyspark, which is not installed; pip install '.[spark]' in a checkout "
+        "of shuffledp."
     )
 
 

@@ -298,7 +298,7 @@ def test_a_directory_in_the_way(name: str, tmp_path: Path, monkeypatch: pytest.M
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     line = said(run("--only", "figure4", "--out", str(tmp_path)))
-    assert "pip install 'shuffledp[plot]'" in line and list(tmp_path.iterdir()) == []
+    assert "pip install '.[plot]'" in line and list(tmp_path.iterdir()) == []
     assert run("--only", "errata", "--out", str(tmp_path)).exit_code == 0  # needs no figure
 
 

@@ -309,7 +309,7 @@ def test_missing_matplotlib_is_one_sentence(monkeypatch: pytest.MonkeyPatch, com
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
     for call in (lambda: plots.draw(comparison), lambda: plots.prepare("a.pdf")):
-        with pytest.raises(sdp.ShuffleDPError, match=r"^[^\n]*pip install 'shuffledp\[plot\]'\.$"):
+        with pytest.raises(sdp.ShuffleDPError, match=r"^[^\n]*pip install '\.\[plot\]' in a checkout of shuffledp\.$"):
             call()
 
 

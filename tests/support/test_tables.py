@@ -119,7 +119,7 @@ def test_csv_and_frame_carry_full_values() -> None:
 
 def test_no_pandas_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(sdp.ShuffleDPError, match=r"^[^\n]*pip install 'shuffledp\[frame\]'\.$"):
+    with pytest.raises(sdp.ShuffleDPError, match=r"^[^\n]*pip install '\.\[frame\]' in a checkout of shuffledp\.$"):
         hostile().frame()
 
 

@@ -15,5 +15,5 @@ def require(package: str, *, extra: str, purpose: str) -> Any:
     except ImportError:
         name = package.partition(".")[0]
         raise ShuffleDPError(
-            f"{purpose} needs {name}, which is not installed; pip install 'shuffledp[{extra}]'."
+            f"{purpose} needs {name}, which is not installed; pip install '.[{extra}]' in a checkout of shuffledp."
         ) from None

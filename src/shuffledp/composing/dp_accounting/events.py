@@ -1,6 +1,6 @@
 """An accountant that dp-accounting's own tools can drive: shuffled rounds next to Gaussian and Laplace events.
 
-Importing this module needs the extra: ``pip install 'shuffledp[accounting]'``.
+Importing this module needs the extra ``accounting``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """To and from dp-accounting (Google's library): privacy loss distributions and events, all with replace-one neighbors.
 
-Importing this module needs the extra: ``pip install 'shuffledp[accounting]'``.  No other module of shuffledp needs it.
+Importing this module needs the extra ``accounting``.  No other module of shuffledp needs it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ try:
     from dp_accounting.privacy_accountant import NeighboringRelation
 except ImportError:
     raise ParameterError(
-        "this needs the package dp-accounting, which is not installed; run pip install 'shuffledp[accounting]'."
+        "this needs the package dp-accounting, which is not installed; pip install '.[accounting]' in a "
+        "checkout of shuffledp."
     ) from None
 
 #: Relative slack on deltas that dp-accounting computed (its masses are second differences in double precision).
