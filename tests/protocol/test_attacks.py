@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
+from reference.places import ROOT
 from shuffledp.errors import ParameterError
 from shuffledp.protocol.batch import Batch, Header
 
@@ -274,3 +275,18 @@ def test_a_file_with_a_valid_checksum_and_wrong_content(change: dict[str, Any], 
     path.write_text(json.dumps(state))
     with pytest.raises(ParameterError, match=said):
         sdp.Collector.load(path, plan)
+
+
+# -- whoever decides whose reports arrive ------------------------------------------------------------------------------
+
+
+def test_an_answer_gives_away_the_one_report_that_somebody_else_sent() -> None:
+    """The crowd of one of docs/shuffler/threat-model.md: an honest collector, and 199 reports of the attacker."""
+    query = Histogram(column="fruit", labels=["apple", "pear", "fig"], mechanism="grr:eps0=2")
+    collector = sdp.Collector(sdp.Plan(query=query, users=200, delta=1e-6))
+    collector.ingest_counts("0" * 32, 200, np.array([199, 0, 1, 0]))
+    published, m = collector.estimate(), query.randomizer
+    counts = 200 * (published.value * (m.keep - m.stray) + m.stray)
+    assert counts == pytest.approx([199, 0, 1, 0], abs=1e-9)
+    page = (ROOT / "docs/shuffler/threat-model.md").read_text("utf-8")
+    assert "| **a malicious shuffler and a published answer**" in page and "199, 0, 1, 0" in page
