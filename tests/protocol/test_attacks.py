@@ -284,8 +284,9 @@ def test_an_answer_gives_away_the_one_report_that_somebody_else_sent() -> None:
     """The crowd of one of docs/shuffler/threat-model.md: an honest collector, and 199 reports of the attacker."""
     query = Histogram(column="fruit", labels=["apple", "pear", "fig"], mechanism="grr:eps0=2")
     collector = sdp.Collector(sdp.Plan(query=query, users=200, delta=1e-6))
-    collector.ingest_counts("0" * 32, 200, np.array([199, 0, 1, 0]))
-    published, m = collector.estimate(), query.randomizer
+    m = query.randomizer
+    collector.ingest_counts("0" * 32, 200, m.tally(np.array([0] * 199 + [2], dtype=np.uint8), for_release=True))
+    published = collector.estimate()
     counts = 200 * (published.value * (m.keep - m.stray) + m.stray)
     assert counts == pytest.approx([199, 0, 1, 0], abs=1e-9)
     page = (ROOT / "docs/shuffler/threat-model.md").read_text("utf-8")
