@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import shuffledp as sdp
 from house import citations, layers, numbers, theorems, write
 from house.charges import every_charge
 from reference.places import ROOT
@@ -208,3 +209,29 @@ def test_what_pages_serve_holds_no_keys_and_is_for_this_machine_alone(tmp_path: 
     imported = re.findall(r'from "(\.[^"]+)"', (shown / "page.js").read_text("utf-8"))
     assert imported and all((shown / name).resolve().is_relative_to(tmp_path / "page") for name in imported)
     assert all((shown / name).exists() for name in imported) and not [*(tmp_path / "page").rglob("*.key")]
+
+
+@pytest.mark.slow_cases("planar")
+@pytest.mark.parametrize(
+    ("spec", "n", "delta", "ratio"),
+    [
+        pytest.param("planar-laplace:d01=1,dmax=10", 10_000, 1e-6, 1.64, id="planar"),
+        pytest.param("sampling-rappor:eps0=3,d=64,s=12", 20, 0.01 / 20, 2.5, id="rappor"),
+        pytest.param("approximate:eps0=1,delta0=1e-10", 10_000, 1e-6, 26.0, id="approximate"),
+    ],
+)
+def test_wide_gaps_are_as_the_pages_say(spec: str, n: int, delta: float, ratio: float) -> None:
+    found = sdp.amplify(spec, n=n, delta=delta)
+    assert found.lower is not None and found.epsilon / found.lower == pytest.approx(ratio, rel=0.02)
+    page, limits = ((ROOT / "docs" / name).read_text("utf-8") for name in ("mechanisms.md", "limitations.md"))
+    said = "64 %" if ratio < 2.0 else f"{ratio:g} times"
+    assert f"`{spec}`" in page and said in page and said in limits
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["delta** is the probability", "delta is the probability", "except with probability $", "nothing is learned"],
+)
+def test_pages_do_not_say_what_is_false(words: str) -> None:
+    """delta is not the probability with which a bound on odds fails, and an answer tells something about values."""
+    assert [path.name for path in PAGES if words in path.read_text("utf-8")] == []
