@@ -275,6 +275,20 @@ def test_the_guarantee_is_that_of_what_clients_run(mechanism: str) -> None:
     assert (stated["local_epsilon"] == "inf") == math.isinf(asked.guarantee.local_epsilon)
 
 
+def test_an_eps_that_another_platform_computed_is_proved_by_its_delta() -> None:
+    """Elsewhere eps and the local eps may differ in the last digits, and eps once more by its rounding up."""
+    true = changed(lambda p: None)
+    stated = json.loads(true["payload"])["guarantee"]
+    other = {"epsilon": math.nextafter(stated["epsilon"], 0.0), "local_epsilon": math.nextafter(2.0, 3.0)}
+    found = Publication.read(changed(lambda p: p["guarantee"].update(other)), TRUSTED)
+    assert found.guarantee == stated | other
+    for false in ({"local_epsilon": 1.9999}, {"local_epsilon": "inf"}, {"delta": 2e-6}, {"epsilon": "0.2"}):
+        refused(
+            lambda false=false: Publication.read(changed(lambda p: p["guarantee"].update(false)), TRUSTED),
+            "the guarantee of the publication must be eps",
+        )
+
+
 def test_a_false_law_or_guarantee_is_found_by_computing_it_again() -> None:
     less = changed(lambda p: p["guarantee"].update(epsilon=p["guarantee"]["epsilon"] * 0.999))
     refused(lambda: Publication.read(less, TRUSTED), "the guarantee of the publication must be eps = 0.10")

@@ -36,6 +36,8 @@ CONTEXT, WITHDRAWAL = "shuffledp publication 1", "shuffledp withdrawal 1"
 VERSION = 1
 #: The share of delta that the rounding of laws and full slots may take, as planned and where more users came than that.
 _SHARE, _SHARE_OF_MORE = 0.01, 0.5
+#: How tightly delta is computed where a stated eps is below the one that is computed here, and room for roundings.
+_TIGHTEST, _ROUNDING = 1e-7, 1e-12
 #: Times are whole seconds up to this.
 _LAST = 2**42
 _GUARANTEE = ("epsilon", "delta", "local_epsilon")
@@ -243,7 +245,7 @@ class Publication:
         if program_text(made) != given["program"]:
             raise ParameterError("program of the publication must be that of its plan, got another; publish it again.")
         _refuse_large(made)
-        _refuse_smaller(stated, _guarantee_of_file(json.dumps(given["plan"])))
+        _refuse_smaller(stated, _guarantee_of_file(json.dumps(given["plan"])), plan, made)
         least = dict.fromkeys(("serial", "starts", "grace", "dispose"), 0) | {"length": 1, "expires": 1}
         least["minimum"] = plan.smallest_batch  # for fewer, the plan's guarantee does not hold
         whole = {key: check.whole(f"{key} of the publication", given[key], low=low) for key, low in least.items()}
@@ -299,15 +301,32 @@ def _guarantee_of_file(text: str) -> dict[str, Any]:
     return guarantee_of(plan, portable(plan))
 
 
-def _refuse_smaller(stated: dict[str, Any], true: dict[str, Any]) -> None:
-    """Refuse a stated guarantee with a smaller eps than the true one, or with another delta or local eps."""
-    said = stated["epsilon"]
-    if not isinstance(said, float) or said < true["epsilon"] or stated | {"epsilon": true["epsilon"]} != true:
+def _refuse_smaller(stated: dict[str, Any], true: dict[str, Any], plan: Plan, made: Mapping[str, Any]) -> None:
+    """Refuse a stated guarantee that is not proved here, or that has another delta or local eps.
+
+    Another platform computes eps in other last digits, which rounding up may carry further: then delta decides.
+    """
+    said, local = stated["epsilon"], stated["local_epsilon"]
+    alike = isinstance(said, float) and (stated["delta"], type(local)) == (true["delta"], type(true["local_epsilon"]))
+    if isinstance(local, float) and alike:
+        alike = math.isclose(local, true["local_epsilon"], rel_tol=_ROUNDING)
+    elif local != true["local_epsilon"]:  # "inf"
+        alike = False
+    if not alike or (said < true["epsilon"] and not _proves(plan, made, said)):
         raise ParameterError(
             f"the guarantee of the publication must be eps = {true['epsilon']} at delta = {true['delta']:g} and "
             f"eps0 = {true['local_epsilon']}, got {said!r:.40} at {stated['delta']!r:.40} and "
             f"{stated['local_epsilon']!r:.40}; publish it again."
         )
+
+
+def _proves(plan: Plan, made: Mapping[str, Any], epsilon: float) -> bool:
+    """Whether delta at this eps, with what the laws cost there, is at most that of the plan."""
+    from ..accounting.amplification import profile
+
+    m, n, rows = plan.query.randomizer, plan.smallest_batch, plan.reports_per_user
+    delta = float(profile(m, n=n, epsilon=epsilon, reports_per_user=rows, tol=_TIGHTEST)) if epsilon >= 0 else math.inf
+    return delta + charge(plan, made, users=plan.users, epsilon=epsilon) <= plan.delta * (1.0 - _ROUNDING)
 
 
 def _checked(context: str, given: dict[str, Any], needed: tuple[str, ...]) -> dict[str, Any]:
