@@ -253,5 +253,8 @@ def test_bad_questions_are_refused_in_one_sentence() -> None:
 
 def test_no_report_is_no_information() -> None:
     m = sdp.HierarchicalGRR(eps0=2.0, d=64)
-    low, high = m.estimate(m.privatize([1], rng=np.random.default_rng(0))).interval()
-    assert np.isneginf(low).sum() == np.isposinf(high).sum() > 0
+    found = m.estimate(m.privatize([1], rng=np.random.default_rng(0)))
+    low, high = found.interval()
+    missing = np.isinf(found.stderr)
+    assert missing.any() and np.all(low[missing] == 0.0) and np.all(high[missing] == 1.0)
+    assert [row.value is None for row in found.entries()] == missing.tolist()

@@ -71,10 +71,10 @@ class Provenance:
 
 
 class Entry(NamedTuple):
-    """One number of an answer, with the ends of its 95% interval where it has one."""
+    """One number of an answer, with the ends of its 95% interval where it has one; None: it is not estimated."""
 
     item: str
-    value: float
+    value: float | None
     stderr: float | None
     low: float | None
     high: float | None
@@ -162,10 +162,11 @@ def _plain(value: Any) -> Any:
 
 def texts_of(entry: Entry) -> tuple[str, str, str]:
     """Value, low and high in the figures that the interval supports; ends are rounded outward, or empty."""
+    word = "not estimated" if entry.value is None else "unknown" if math.isnan(entry.value) else ""
     if entry.low is None or entry.high is None:
-        return figures(entry.value, 5), "", ""
-    if math.isnan(entry.value):
-        return "unknown", *Amount(entry.low, entry.low, entry.high).texts[1:]
+        return word or figures(entry.value or 0.0, 5), "", ""
+    if entry.value is None or word:
+        return word, *Amount(entry.low, entry.low, entry.high).texts[1:]
     return Amount(entry.value, entry.low, entry.high).texts
 
 
@@ -180,4 +181,5 @@ def in_words(entry: Entry, level: float = 0.95) -> str:
     value, low, high = texts_of(entry)
     name = f"{visible(entry.item)}: " if entry.item else ""
     rest = f", {100.0 * level:g} % from {low} to {high}" if low else ""
-    return name + with_unit(value, "" if math.isnan(entry.value) else entry.unit) + rest
+    known = entry.value is not None and not math.isnan(entry.value)
+    return name + with_unit(value, entry.unit if known else "") + rest

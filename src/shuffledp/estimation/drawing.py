@@ -91,7 +91,7 @@ class Drawn(NamedTuple):
 
 def drawn_items(estimate: Estimate, look: Look) -> Drawn:
     """The largest items, largest first unless they have an order of their own; the rest of all is set apart, last."""
-    value = estimate.value.ravel()
+    value = np.where(np.isfinite(estimate.stderr), estimate.value, np.nan).ravel()  # without those not estimated
     at = look.largest(value)
     names = estimate.labels
     apart = np.array([bool(estimate.rest) and names[i] == estimate.rest for i in at], dtype=bool)
@@ -211,6 +211,9 @@ def numbers_of(estimate: Estimate, items: Drawn, level: float, *, wide: bool) ->
     scale, unit = (100.0, "%") if estimate.quantity == "share of users" else (1.0, estimate.unit)
     texts = []
     for value, low, high in zip(items.value, items.low, items.high, strict=True):
+        if np.isnan(value):
+            texts.append("unknown")
+            continue
         amount = Amount(scale * value, scale * low, scale * high, unit, level)
         text = _said(amount) if wide or not estimate.is_share else f"{amount.texts[0]} {unit}".rstrip()
         if wide and unit == "%":
@@ -221,8 +224,6 @@ def numbers_of(estimate: Estimate, items: Drawn, level: float, *, wide: bool) ->
 
 def _said(amount: Amount) -> str:
     """12.0 min (11.8 to 12.3)."""
-    if not np.isfinite(amount.value):
-        return "unknown"
     if not amount.low < amount.high:
         return f"{figures(amount.value, 4)} {amount.unit}".rstrip()
     value, low, high = amount.texts

@@ -51,7 +51,8 @@ class Estimate(Answer):
     Attributes
     ----------
     value : array of estimates (unbiased unless ``step`` names a consistency step)
-    stderr : array of standard errors of the privacy noise, one per item, estimated from the same reports
+    stderr : array of standard errors of the privacy noise, one per item, estimated from the same reports; infinite for
+        an item that no report tells of: it is not estimated, and its interval is all that it can be
     n : number of users
     covariance : full covariance matrix where items are correlated and it is small enough to keep, else None
     step : "" or the consistency step that was applied (the standard errors are those before it)
@@ -132,7 +133,8 @@ class Estimate(Answer):
         ends = [[None] * self.value.size] * 2 if self.step else [end.ravel().tolist() for end in self.interval()]
         unit = {SHARE: SHARE, COUNT: "users"}.get(self.quantity, self.unit)
         for item, value, stderr, low, high in zip(self.labels, *values, *ends, strict=True):
-            yield Entry(item, value, stderr, low, high, unit)
+            known = math.isfinite(stderr)
+            yield Entry(item, value if known else None, stderr if known else None, low, high, unit)
 
     def table(self) -> Table:
         """One row per item: the estimate, its standard error, and its 95% interval for these users where it has one.
@@ -141,7 +143,7 @@ class Estimate(Answer):
         """
         rows = list(self._own_entries())
         shown = [texts_of(row) for row in rows]
-        errors = [figures(row.stderr or 0.0, 2, up=True) for row in rows]
+        errors = ["" if row.stderr is None else figures(row.stderr, 2, up=True) for row in rows]
 
         def column(name: str, head: str, texts: list[str]) -> Column:
             return number_column(name, head, [getattr(row, name) for row in rows], texts)
@@ -159,6 +161,8 @@ class Estimate(Answer):
     def words(self) -> list[str]:
         """The largest standard error in people's units; before it every entry, unless there are several shares.
 
+        At the end the number of entries that are not estimated, if there are any.
+
         Examples
         --------
         >>> e = Estimate(value=np.array([12.52]), stderr=np.array([0.022]), n=100, names=("wait",), unit="min")
@@ -171,9 +175,14 @@ class Estimate(Answer):
             return []
         rows = () if self.is_share and not (self.names and self.value.size == 1) else self._own_entries()
         each = [in_words(_in_percent(row) if self.quantity == SHARE else row) for row in rows][:MOST_ITEMS]
-        many = "standard error is" if self.value.size == 1 else "largest standard error is"
-        after = f", before the step {self.step!r}" if self.step else ""
-        return [*each, f"The {many} {self.error_in_words(float(self.stderr.max()))}{after}."]
+        errors, size = self.stderr[np.isfinite(self.stderr)], self.value.size
+        if errors.size:
+            many = "standard error is" if size == 1 else "largest standard error is"
+            after = f", before the step {self.step!r}" if self.step else ""
+            each.append(f"The {many} {self.error_in_words(float(errors.max()))}{after}.")
+        if missing := size - errors.size:
+            each.append(f"Not estimated, as no report tells of them: {missing:,} of {size:,}.")
+        return each
 
     def error_in_words(self, error: float) -> str:
         """An error of an entry in people's units, rounded up: of a share, the number of users that it is."""
@@ -291,7 +300,7 @@ class Estimate(Answer):
         return replace(self, names=tuple(names), unit=unit, quantity=quantity)
 
     def top(self, k: int) -> Estimate:
-        """The k largest entries, largest first.
+        """The k largest entries, largest first; those that are not estimated come last.
 
         Examples
         --------
@@ -300,7 +309,8 @@ class Estimate(Answer):
         ['b', 'c']
         """
         k = check.whole("k", k, low=1, high=2**53, hint="it is how many entries to keep")
-        found = self.taken(np.argsort(-self.value.ravel(), kind="stable")[:k])
+        known = np.where(np.isfinite(self.stderr), self.value, -np.inf)
+        found = self.taken(np.argsort(-known.ravel(), kind="stable")[:k])
         return replace(found, provenance=self.narrowed(f"the {k:,} largest"))
 
     def taken(self, places: NDArray[np.intp]) -> Estimate:
@@ -385,7 +395,7 @@ class Estimate(Answer):
         numbers, and skewed where few reports are expected: c = max(1/2, (z^2 - 1)/6) makes up for both (half a
         count; the Cornish-Fisher term of a sum of indicators, whose third cumulant is at most their variance).  So
         coverage is about nominal or higher; the excess is the weight of a count or two.  Ends may lie outside the
-        range of the truth.
+        range of the truth, which is the interval of an item that is not estimated.
         """
         level = check.share("level", level, high_open=True)
         check.one_of("kind of coverage", of, COVERED)
@@ -407,10 +417,10 @@ class Estimate(Answer):
         z = NormalDist().inv_cdf(0.5 + 0.5 * level)
         room = max(0.5, (z * z - 1.0) / 6.0) * self.grain + self.half_step
         low, high = (self.value, self.value) if self.constraint is None else self.constraint.limits
-        flipped = variance.mirrored()
-        return -upper_end(-self.value + room, z, flipped, -high, -low), upper_end(
-            self.value + room, z, variance, low, high
-        )
+        flipped, missing = variance.mirrored(), np.isinf(self.stderr) & (self.constraint is not None)
+        bottom = -upper_end(-self.value + room, z, flipped, -high, -low)
+        top = upper_end(self.value + room, z, variance, low, high)
+        return np.where(missing, low, bottom), np.where(missing, high, top)
 
     def consistent(self, step: str = "nearest") -> Estimate:
         """The estimate after a named consistency step (biased), which uses what is known about the truth.
@@ -424,7 +434,7 @@ class Estimate(Answer):
             raise ParameterError(
                 f"step must be applied once, got an estimate that has {self.step!r}; start from the raw one."
             )
-        if not np.all(np.isfinite(self.stderr)):
+        if not np.all(np.isfinite(self.stderr)) and not isinstance(self.constraint, Box):
             raise ParameterError(
                 "every item needs a report to be made consistent with others, got items without any; collect more."
             )
@@ -448,8 +458,8 @@ class Estimate(Answer):
 
 def _in_percent(row: Entry) -> Entry:
     """A share as people say it."""
-    low, high = (None if end is None else 100.0 * end for end in (row.low, row.high))
-    return row._replace(value=100.0 * row.value, low=low, high=high, unit="% of users")
+    value, low, high = (None if x is None else 100.0 * x for x in (row.value, row.low, row.high))
+    return row._replace(value=value, low=low, high=high, unit="% of users")
 
 
 def modeled(

@@ -27,7 +27,7 @@ class Variance:
         """Its value, never below 0."""
         return np.maximum(self.base + truth * (self.slope + truth * self.bend), 0.0)
 
-    def plus(self, other: Variance, weight: float = 1.0) -> Variance:
+    def plus(self, other: Variance, weight: Limit = 1.0) -> Variance:
         """The sum with ``weight`` times another one."""
         return Variance(
             self.base + weight * other.base, self.slope + weight * other.slope, self.bend + weight * other.bend

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.arrays import FloatArray
 from .._support.figures import TEXT_WIDTH
@@ -107,14 +109,23 @@ class Simulation(Tabular):
     truth: Estimate
 
     @property
+    def _known(self) -> NDArray[np.bool_]:
+        """Which items are estimated."""
+        return np.isfinite(self.answer.stderr)
+
+    def _listed(self, numbers: FloatArray) -> list[float | None]:
+        """One number per item, None for those that are not estimated."""
+        return [x if known else None for x, known in zip(numbers.ravel().tolist(), self._known.ravel(), strict=True)]
+
+    @property
     def rmse(self) -> float:
-        """Root of the mean squared error over the items."""
-        return _root_mean_square(self.answer.value - self.truth.value)
+        """Root of the mean squared error over the items that are estimated."""
+        return _root_mean_square((self.answer.value - self.truth.value)[self._known])
 
     @property
     def predicted(self) -> float:
-        """Root of the mean squared standard error."""
-        return _root_mean_square(self.answer.stderr)
+        """Root of the mean squared standard error of these."""
+        return _root_mean_square(self.answer.stderr[self._known])
 
     @property
     def covered(self) -> float:
@@ -125,24 +136,25 @@ class Simulation(Tabular):
 
     def table(self) -> Table:
         """One row per item; shares are shown in percent."""
-        truth, value = self.truth.value.ravel(), self.answer.value.ravel()
-        error = self.answer.stderr.ravel()
+        truth, value, error = self.truth.value, self.answer.value, self.answer.stderr
         with np.errstate(divide="ignore", invalid="ignore"):
             off = np.nan_to_num((value - truth) / error, nan=0.0)
         scale, unit = {SHARE: (100.0, "%"), COUNT: (1.0, "users")}.get(self.answer.quantity, (1.0, self.answer.unit))
         within = f" ({unit})" if unit else ""
 
-        def amounts(name: str, head: str, values: FloatArray) -> Column:
-            return number_column(name, head, values.tolist(), [figures(scale * x, 5) for x in values.tolist()])
+        def amounts(name: str, head: str, values: Sequence[float | None]) -> Column:
+            texts = ["not estimated" if x is None else figures(scale * x, 5) for x in values]
+            return number_column(name, head, values, texts)
 
-        errors = [figures(scale * x, 2, up=True) for x in error.tolist()]
+        errors = ["" if x is None else figures(scale * x, 2, up=True) for x in self._listed(error)]
+        multiples = ["" if x is None else f"{x:+.1f}" for x in self._listed(off)]
         return Table(
             (
                 Column(name="item", head="item", values=self.answer.labels, right=True),
-                amounts("truth", f"truth{within}", truth),
-                amounts("value", f"estimate{within}", value),
-                number_column("stderr", "standard error", error.tolist(), errors),
-                number_column("off", "off by (standard errors)", off.tolist(), [f"{x:+.1f}" for x in off]),
+                amounts("truth", f"truth{within}", truth.ravel().tolist()),
+                amounts("value", f"estimate{within}", self._listed(value)),
+                number_column("stderr", "standard error", self._listed(error), errors),
+                number_column("off", "off by (standard errors)", self._listed(off), multiples),
             ),
             caption="estimate beside the truth; not private",
         )
@@ -186,8 +198,8 @@ class Simulation(Tabular):
             {
                 "items": self.answer.labels,
                 "truth": self.truth.value.tolist(),
-                "value": self.answer.value.tolist(),
-                "stderr": self.answer.stderr.tolist(),
+                "value": self._listed(self.answer.value),
+                "stderr": self._listed(self.answer.stderr),
                 **{key: getattr(self, key) for key in ("rmse", "predicted", "covered")},
                 "unit": self.answer.unit,
                 "users": self.answer.n,
@@ -229,5 +241,5 @@ def _root_mean_square(values: FloatArray) -> float:
 
 def _beside(row: Entry, truth: float, level: float = 0.95) -> str:
     """A number with its interval, and the truth in as many figures."""
-    low, high = (row.value if end is None else end for end in (row.low, row.high))
+    low, high = (row.value or 0.0 if end is None else end for end in (row.low, row.high))
     return f"{in_words(row, level)}; the truth is {with_unit(Amount(truth, low, high).texts[0], row.unit)}"

@@ -81,15 +81,15 @@ def draw_distribution(answer: RangeAnswer, look: Look, marks: Quantiles | None =
 
 
 def _mark_quantiles(axes: Axes, marks: Quantiles) -> None:
-    rows = zip(marks.shares, marks.low, marks.high, marks.entries(), strict=True)
+    rows = zip(marks.shares, marks.value, marks.low, marks.high, marks.entries(), strict=True)
     part = marks.answer.missing.value[0] if marks.answer.option else 0.0  # quantiles are of those who have a number
-    for number, (share, low, high, row) in enumerate(rows):
+    for number, (share, value, low, high, row) in enumerate(rows):
         color, marker = _MARKS[number % len(_MARKS)]
         at = share * (1.0 - min(max(float(part), 0.0), 1.0))
         axes.axvspan(float(low), float(high), color=color, alpha=0.12, linewidth=0.0)
-        axes.vlines(row.value, -1.0, at, color=color, linewidth=0.8, linestyle=(0, (1, 1)))
+        axes.vlines(float(value), -1.0, at, color=color, linewidth=0.8, linestyle=(0, (1, 1)))
         label = in_words(row, marks.level)
-        axes.plot([row.value], [at], color=color, marker=marker, markersize=5.0, linestyle="none", label=label)
+        axes.plot([float(value)], [at], color=color, marker=marker, markersize=5.0, linestyle="none", label=label)
 
 
 def draw_key_values(answer: KeyValueAnswer, look: Look) -> Figure:

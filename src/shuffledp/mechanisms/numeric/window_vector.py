@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import ParameterError
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
-from ...estimation.variance import Variance
+from ...estimation.variance import Variance, upper_end
 from ...numerics.pair import FloatArray
 from ...randomness.sampling import Array, Source, below
 from ..codecs import Category
@@ -53,8 +53,11 @@ class WindowVector(WindowLaw, Cube):
 
     *Error.*  The mean of coordinate j is estimated from the N_j users who drew it, who are a random sample: with the
     variance v of a window and the users' own variance s^2 it has the variance (v + s^2 (n - N_j)/(n - 1))/N_j, about
-    (dim v + (dim - 1) s^2)/n.  Both are seen in the reports of the coordinate, and so is the standard error.  A
-    coordinate that nobody drew is estimated as 0, with a standard error of 1.
+    (dim v + (dim - 1) s^2)/n.  v is known.  s^2 is at most (1 - mean)(1 + mean), whatever the values are, and at most
+    what the reports show of it plus one standard error, which their range bounds; standard errors and intervals take
+    the smaller one.  Intervals of 95 % then cover 93 % or more however few users drew the coordinate and however rare
+    some of the values are.  A coordinate that nobody drew is not estimated: its standard error is infinite, its
+    interval is [-1, 1], and tables say so.
 
     Harmony has (dim/T^2 - mean square)/n with T < 1 instead, however the users agree.  It is a little better where
     all values are -1 or 1, half of each, and worse by a factor of up to 1/v where users agree.
@@ -116,22 +119,35 @@ class WindowVector(WindowLaw, Cube):
     def _infer(self, counts: Array, users: int) -> Estimate:
         """The weights of a coordinate have the variance v plus that of the numbers of the users who drew it.
 
-        The reports show that variance to within its own standard error, which is added.
+        Over numbers in [-1, 1] with mean m the latter is at most 1 - m^2, and E (number - a)^2 - (m - a)^2 for any a.
         """
         table = np.asarray(counts, dtype=np.float64).reshape(self.dim, self._outputs)
         drawn, weights, v = table.sum(axis=1), self._number._values, self._number._noise
-        here, some = np.maximum(drawn, 1.0), drawn > 0.0
-        value, square, fourth = (table @ weights**power / here for power in (1, 2, 4))
-        raised = square + np.sqrt(np.maximum(fourth - square**2, 0.0) / here)
-        inside = np.clip(value, -1.0, 1.0) ** 2
-        spread = np.where(some, np.clip(raised - v - inside, 0.0, 1.0 - inside), 1.0)
+        here, reach = np.maximum(drawn, 1.0), float(weights[-1])
+        value, square = (table @ weights**power / here for power in (1, 2))
+        a = np.clip(value, -1.0, 1.0)
+        around = self._mean_square(square - 2.0 * a * value + a**2, drawn, (reach + np.abs(a)) ** 2) - v
+        near = around < 1.0 - a**2
+        spread = Variance(np.where(near, np.maximum(around, 0.0) - a**2, 1.0), np.where(near, 2.0 * a, 0.0), -1.0)
         share = np.minimum((users - drawn) / max(users - 1, 1), 1.0)
-        noise, sampling = (some * v + share * spread) / here, (1.0 - share) * spread / here
-        reach = float(weights[-1])
+        known = Variance(np.where(drawn > 0.0, v, np.inf) / here)  # a coordinate that nobody drew is not estimated
+        noise, sampling = known.plus(spread, share / here), Variance(0.0).plus(spread, (1.0 - share) / here)
         moved = (reach + np.abs(value)) / np.maximum(drawn - 1.0, 1.0)  # a report may name another coordinate instead
         influence = np.maximum(2.0 * reach / here, moved)
         box, grain = Box(-1.0, 1.0), reach / here
-        return modeled(value, users, box, Variance(noise), Variance(sampling), grain=grain, influence=influence)
+        return modeled(value, users, box, noise, sampling, grain=grain, influence=influence)
+
+    @staticmethod
+    def _mean_square(seen: FloatArray, drawn: FloatArray, most: FloatArray) -> FloatArray:
+        """The mean square of what is in [0, most] when squared, at most: one standard error above what was seen.
+
+        The standard error is the largest in that range, as of values 0 and most only (Wilson 1927), so that rare values
+        which a few draws did not meet are allowed for.  ``seen`` is taken around the mean of the draws themselves,
+        which costs one of them.
+        """
+        rate = np.where(drawn > 1.0, np.minimum(seen * drawn / (np.maximum(drawn - 1.0, 1.0) * most), 1.0), 1.0)
+        each = 1.0 / np.maximum(drawn, 1.0)
+        return most * upper_end(rate, 1.0, Variance(0.0, each, -each), 0.0, 1.0)
 
     def variance(self, n: int, value: float = 0.0) -> float:
         """Variance of one coordinate of the mean, at most, if the users' numbers there have the mean square value^2.
