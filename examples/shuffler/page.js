@@ -1,5 +1,6 @@
 // A page with the client: verifies the plan, asks its question, reports one randomized and sealed answer, and shows
-// the collected answer once there is one.  settings.json beside it says {"service", "publishers", "name"}.
+// the collected answer once there is one.  settings.json beside it says {"service", "publishers", "name"},
+// and perhaps {"programDigest"}.
 
 import { BrowserStorage, Client, MemoryStorage } from "../../clients/js/src/index.js";
 
@@ -22,14 +23,14 @@ async function run(work) {
   for (const button of document.querySelectorAll("button")) button.disabled = false;
 }
 
-function terms({ guarantee, minimum, starts, length, period, portable }) {
+function terms({ guarantee, minimum, starts, length, period, program, digest }) {
   const over = new Date(1000 * (starts + (period + 1) * length)).toLocaleTimeString();
-  const bytes = 62 + portable.slots * (49 + portable.message_bytes);
+  const bytes = 62 + program.slots * (49 + program.message_bytes);
   return (
     `The plan is verified. Your browser randomizes the answer, seals it to the analyst and sends ${bytes} bytes. Answers of ` +
     `at least ${minimum.toLocaleString()} people are shuffled before the analyst gets them: epsilon ${guarantee.epsilon} at ` +
     `delta ${guarantee.delta.toExponential()}, and epsilon ${guarantee.local_epsilon} should the shuffler fail. ` +
-    `You can answer once until ${over}.`
+    `You can answer once until ${over}. Everybody who is asked this sees the same digest; compare it with others: ${digest}.`
   );
 }
 

@@ -92,9 +92,12 @@ def test_lost_answers_make_no_second_report(deployed: Deployed, tmp_path: Path) 
 
 
 def test_messages_and_blanks(tmp_path: Path) -> None:
-    """A plan of several messages: all of a report arrive, blanks are told apart, and the collector reads them."""
+    """A plan of several messages, which is pinned: all arrive, blanks are told apart, and the collector reads them."""
     with Deployed(tmp_path, plan(30, "pure-dump:poisson=2")) as served:
-        assert statuses(served.reported(["pear"] * 30)) == {"sent": 30}
+        (unpinned,) = served.reported(["pear"])
+        assert (unpinned["code"], "pin programDigest" in unpinned["message"]) == ("law", True)
+        pin = served.publication.program_digest
+        assert statuses(served.reported(["pear"] * 30, programDigest=pin)) == {"sent": 30}
         messages = served.released()
     assert 30 <= len(messages) < 30 * served.publication.slots
     collector = sdp.Collector(served.plan)

@@ -147,6 +147,16 @@ def test_tabs_draw_once(chromium: Any, site: Site, deployed: Deployed) -> None:
     assert bodies and len(set(bodies)) == 1
 
 
+def test_the_browser_is_asked_to_keep_what_is_stored(chromium: Any, site: Site, deployed: Deployed) -> None:
+    """Whether it says yes, no, or nothing, the report is sent."""
+    asked = "window.asked = 0; navigator.storage.persist = () => { window.asked++; return ANSWER; };"
+    for answer in ("Promise.resolve(true)", "Promise.reject(new Error('no'))", "new Promise(() => undefined)"):
+        tab = Tab(chromium.new_context(), site)
+        tab.page.evaluate(f"() => {{ {asked.replace('ANSWER', answer)} }}")
+        assert tab.report("pear") == "sent"
+        assert tab.page.evaluate("window.asked") == 1
+
+
 def test_nothing_is_sent_without_storage(chromium: Any, site: Site, deployed: Deployed) -> None:
     tab = Tab(chromium.new_context(), site)
     tab.page.evaluate(
@@ -170,6 +180,7 @@ def test_page(chromium: Any, site: Site, deployed: Deployed, tmp_path: Path) -> 
     assert "The plan is verified." in page.text_content("#terms") and "at least 10 people" in page.text_content(
         "#terms"
     )
+    assert deployed.publication.digest in page.text_content("#terms")
     page.click("text=pear")
     page.click("text=Send my answer")
     page.wait_for_function("document.getElementById('said').textContent === 'Your answer was sent.'")

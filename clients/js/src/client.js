@@ -2,6 +2,7 @@
 
 import { attempt, concat, fromBase64, fromHex, integer, Refusal, text, toBase64, utf8 } from "./bytes.js";
 import { seal } from "./hpke.js";
+import { parse } from "./json.js";
 import { Draws, drawRows, secure } from "./law.js";
 import { decodeResponse, encapsulate, encodeRequest, keyConfig } from "./ohttp.js";
 import { current, pinned } from "./publication.js";
@@ -9,8 +10,10 @@ import { current, pinned } from "./publication.js";
 const REPORTS = "application/vnd.shuffledp.reports";
 /** How many earlier periods a resend looks at. */
 const EARLIER = 20;
+/** The shuffler will never take this report: too late, or withdrawn. */
+const GONE = 410;
 
-/** A report of a plan and period is kept as JSON: its bytes until they have arrived, and whether they have. */
+/** A report of a publication and period is kept as JSON: its bytes until they have arrived, and whether they have. */
 const keyOf = ({ digest }, period) => `report ${digest} ${period}`;
 const SENT = '{"sent":true}';
 const LOST = '{"sent":false}';
@@ -20,12 +23,11 @@ const LOST = '{"sent":false}';
  * @param {import("./index.js").Publication} publication
  * @param {any[]} rows
  */
-const makeReport = ({ portable, digest, analyst, period }, rows) =>
+const makeReport = ({ program, digest, analyst, period }, rows) =>
   attempt("law", "The law of the plan cannot be run", async () => {
-    const { slots, message_bytes: size } = portable;
-    const fits = slots * (size + 49) < 2 ** 20; // into one request; a number of messages may be 0
-    const messages = fits ? drawRows(portable, rows, secure) : [];
-    if (!fits || !(messages.length <= slots) || messages.some((message) => message.length !== size))
+    const { slots, message_bytes: size } = program;
+    const messages = drawRows(program, rows, secure);
+    if (messages.length > slots || messages.some((message) => message.length !== size))
       throw new Refusal("law", "The law of the plan gives messages that do not fit");
     const info = concat(fromHex(digest), integer(period, 8));
     const key = fromBase64(analyst.sealing);
@@ -40,15 +42,21 @@ const makeReport = ({ portable, digest, analyst, period }, rows) =>
 
 export class Client {
   #keys;
+  #pin;
   #settings;
 
   /** @param {import("./index.js").Settings} settings */
-  constructor({ service, publishers, storage, relay, mirror, plain = false, timeout = 20_000, now = () => Date.now() / 1000, fetch = globalThis.fetch }) {
+  constructor({
+    service, publishers, programDigest, storage, relay, mirror, plain = false, timeout = 20_000, now = () => Date.now() / 1000, fetch = globalThis.fetch,
+  }) {
     if (typeof storage?.update !== "function")
       throw new Refusal("setting", "storage must be one that lasts, such as new BrowserStorage().");
     const base = folder("service", service);
     const target = relay ? address("relay", relay) : new URL(plain ? "reports" : "ohttp", base);
     if (relay && plain) throw new Refusal("setting", "plain must be left out with a relay, which forwards Oblivious HTTP only.");
+    if (programDigest !== undefined && !/^[0-9a-f]{64}$/.test(programDigest))
+      throw new Refusal("setting", "programDigest must be 64 hexadecimal digits; copy what shuffledp shuffler publish prints.");
+    this.#pin = programDigest;
     this.#settings = { base, storage, target, mirror: mirror ? folder("mirror", mirror) : base, plain, timeout, now, fetch };
     this.#keys = pinned(publishers);
     this.#keys.catch(() => undefined); // told when it is needed
@@ -62,8 +70,8 @@ export class Client {
     const time = this.#settings.now();
     if (!Number.isFinite(time)) throw new Refusal("time", "The clock gives no time");
     const keys = await this.#keys;
-    const plans = await this.#get("plans", (bytes) => JSON.parse(text(bytes)));
-    const found = await current(plans, name, keys, time, (key, change) => this.#update(key, change));
+    const plans = await this.#get("plans", (bytes) => parse(text(bytes)));
+    const found = await current(plans, name, keys, this.#pin, time, (key, change) => this.#update(key, change));
     return { ...found, time, period: Math.floor((time - found.starts) / found.length) };
   }
 
@@ -135,19 +143,20 @@ export class Client {
 
   async #deliver({ name, digest }, period, kept) {
     if (kept === SENT) return { status: "already sent", name, digest, period };
-    if (kept === LOST) throw new Refusal("time", "The report of this period is too late to be delivered; check the clock.");
-    await this.#send(await attempt("storage", "The storage holds a report that cannot be read", () => fromBase64(JSON.parse(kept).body)));
-    // Should this fail: the report has arrived, and at worst the same bytes are sent once more and count once.
-    await this.#update(keyOf({ digest }, period), () => SENT).catch(() => undefined);
-    return { status: "sent", name, digest, period };
-  }
-
-  async #send(body) {
+    if (kept === LOST) throw new Refusal("time", "The report of this period is too late to be delivered; it is given up.");
+    const body = await attempt("storage", "The storage holds a report that cannot be read", () => fromBase64(JSON.parse(kept).body));
     const { target, plain } = this.#settings;
     const { status, content } = await (plain ? this.#fetch(target, REPORTS, body) : this.#oblivious(body));
-    if (status === 200) return;
-    const said = new TextDecoder().decode(content).match(/"error": *"(.{1,300}?)"/)?.[1]; // the service's own sentence
-    throw new Refusal("delivery", `The service refused the report (${said ?? status}); the same report can be sent again.`);
+    // Should this fail: the shuffler has answered, and at worst the same bytes are sent once more and count once.
+    const settle = (state) => this.#update(keyOf({ digest }, period), () => state).catch(() => undefined);
+    const said = new TextDecoder().decode(content).match(/"error": *"(.{1,300}?)"/)?.[1] ?? status; // the service's own sentence
+    if (status === GONE) {
+      await settle(LOST);
+      throw new Refusal("time", `The service takes this report no more (${said}); it is given up.`);
+    }
+    if (status !== 200) throw new Refusal("delivery", `The service refused the report (${said}); the same report can be sent again.`);
+    await settle(SENT);
+    return { status: "sent", name, digest, period };
   }
 
   /** A fresh encapsulation every time, under the key that the service has now. */

@@ -4,9 +4,9 @@ export declare class Refusal extends Error {
   /**
    * - `setting`: the client was set up wrongly
    * - `trust`: a document is not signed by a pinned publisher, altered, withdrawn or older than one before
-   * - `time`: the plan has not started or has expired, or the clock is wrong
+   * - `time`: the plan has not started or has expired, the clock is wrong, or the report came too late and is given up
    * - `value`: the value has not the shape that the plan asks for
-   * - `law`: the plan cannot be run by this version of the client
+   * - `law`: the plan cannot be run by this version of the client, or only if its program is pinned
    * - `storage`: what must be remembered cannot be
    * - `delivery`: the service was not reached or refused; the same report can be sent again
    */
@@ -39,6 +39,11 @@ export interface Settings {
   service: string | URL;
   /** Publishers whose plans are believed: lines `ed25519 <base64url>`, as in their signing.pub. */
   publishers: string[];
+  /**
+   * The only program that is run: SHA-256 of its text, which `shuffledp shuffler publish` prints.  Laws without a local
+   * guarantee (several messages, dummies) are refused without it.
+   */
+  programDigest?: string;
   storage: Storage;
   /** Where sealed requests are posted: an Oblivious HTTP relay; the service itself unless given. */
   relay?: string | URL;
@@ -61,12 +66,17 @@ export interface Settings {
 export interface Publication {
   name: string;
   serial: number;
-  /** Digest of the plan, 64 hexadecimal digits. */
+  /** SHA-256 of all that was signed, 64 hexadecimal digits: the same for all who are asked the same. */
   digest: string;
+  /** The first 16 hexadecimal digits of the SHA-256 of the publisher's public key. */
+  key: string;
   /** The plan file. */
   plan: Record<string, unknown>;
-  portable: Record<string, unknown>;
-  guarantee: { epsilon: number; delta: number; local_epsilon: number };
+  /** What clients run. */
+  program: Record<string, unknown>;
+  /** SHA-256 of the program's text: what `programDigest` pins. */
+  programDigest: string;
+  guarantee: { epsilon: number; delta: number; local_epsilon: number | "inf" };
   /** Fewest users whose reports are released. */
   minimum: number;
   /** Seconds since 1970. */
@@ -88,7 +98,7 @@ export interface Result {
   period: number;
 }
 
-/** Reports a value under a signed plan, once per plan and period. Everything else is refused with a `Refusal`. */
+/** Reports a value under a signed plan, once per publication and period. Everything else is refused with a `Refusal`. */
 export declare class Client {
   constructor(settings: Settings);
   /** The publication that holds now under a name, verified. */

@@ -146,7 +146,7 @@ const LAWS = {
   wheel,
 };
 
-function ofKind(known, what, node) {
+export function ofKind(known, what, node) {
   if (!Object.hasOwn(known, node?.kind)) throw new Refusal("law", `The ${what} is of a kind that is not known; update the client.`);
   return known[node.kind];
 }
@@ -275,8 +275,12 @@ const ENCODINGS = {
 
 const encode = (encoding, answer) => ofKind(ENCODINGS, "encoding", encoding)(encoding, answer);
 
-const encodedBytes = ({ kind, size, bytes = 0, count = 1, fields = [] }) =>
-  kind === "bits" ? Math.ceil(size / 8) : bytes * count + total(fields.map(encodedBytes));
+/** How many bytes a message has. */
+export function encodedBytes(encoding) {
+  ofKind(ENCODINGS, "encoding", encoding);
+  const { kind, size, bytes = 0, count = 1, fields = [] } = encoding;
+  return kind === "bits" ? Math.ceil(size / 8) : bytes * count + total(fields.map(encodedBytes));
+}
 
 /**
  * The messages of a user with some rows: as many rows as the plan says, drawn without replacement; where there are

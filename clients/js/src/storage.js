@@ -24,6 +24,8 @@ export class BrowserStorage {
   }
 
   #open() {
+    // Browsers may clear what they were not asked to keep, and some ask the user, whose answer is not waited for.
+    globalThis.navigator?.storage?.persist?.().catch(() => undefined);
     return new Promise((resolve, reject) => {
       const request = indexedDB.open(this.name, 1);
       request.onupgradeneeded = () => request.result.createObjectStore("values");

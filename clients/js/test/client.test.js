@@ -9,7 +9,7 @@ import { before, test } from "node:test";
 import { fromHex, toBase64, toHex } from "../src/bytes.js";
 import { FileStorage } from "../src/file.js";
 import { Client, MemoryStorage, Refusal } from "../src/index.js";
-import { DIGEST, keyPair, PORTABLE, published, publisher, Service, unsealed } from "./helper.js";
+import { digestOf, keyPair, PLAN, PROGRAM, programDigestOf, published, publisher, Service, unsealed } from "./helper.js";
 
 let alice, mallory, analyst;
 
@@ -17,21 +17,27 @@ before(async () => {
   [alice, mallory, analyst] = await Promise.all([publisher(), publisher(), keyPair()]);
 });
 
-/** A service with these publications, and a client of it. */
-async function scene({ publications = [{}], withdrawals = [], ...settings } = {}) {
+/** A service with these publications, and a client of it that pins the program of the first one. */
+async function scene({ publications = [{}], withdrawn = [], ...settings } = {}) {
   const service = await new Service().start();
   service.plans.publications = await Promise.all(publications.map((more) => alice.sign("publication", published(analyst, more))));
-  service.plans.withdrawals = await Promise.all(
-    withdrawals.map((serial) =>
-      alice.sign("withdrawal", { format: "shuffledp withdrawal", version: 1, digest: DIGEST, name: "fruit", serial, reason: "" })));
+  service.plans.withdrawals = await Promise.all(withdrawn.map((i) => withdrawalOf(service.plans.publications[i])));
+  const [digest] = await Promise.all(service.plans.publications.map((envelope) => digestOf("publication", envelope)));
+  const program = publications[0]?.program ?? PROGRAM;
   const clock = { now: 1234 };
   const made = () =>
     new Client({
-      service: "https://shuffler.example", publishers: [alice.line], storage, now: () => clock.now, fetch: service.fetch, ...settings,
+      service: "https://shuffler.example", publishers: [alice.line], programDigest, storage, now: () => clock.now, fetch: service.fetch, ...settings,
     });
+  const programDigest = await programDigestOf(program);
   const storage = settings.storage ?? new MemoryStorage();
-  return { service, clock, storage, made, client: made() };
+  return { service, clock, storage, made, client: made(), digest };
 }
+
+const withdrawalOf = async (envelope, by = alice) =>
+  by.sign("withdrawal", {
+    format: "shuffledp withdrawal", version: 1, publication: await digestOf("publication", envelope), name: "fruit", reason: "",
+  });
 
 const refused = (promise, code, words) =>
   assert.rejects(promise, (error) => {
@@ -43,15 +49,15 @@ const refused = (promise, code, words) =>
   });
 
 test("a report: header, id, messages and blanks sealed to the analyst", async () => {
-  const { service, client } = await scene();
-  assert.deepEqual(await client.report("fruit", "pear"), { status: "sent", name: "fruit", digest: DIGEST, period: 2 });
+  const { service, client, digest } = await scene();
+  assert.deepEqual(await client.report("fruit", "pear"), { status: "sent", name: "fruit", digest, period: 2 });
   const [body] = service.arrived;
-  assert.equal(toHex(body.slice(0, 46)), "53445231" + DIGEST + "0000000000000002" + "0001");
-  const info = fromHex(DIGEST + "0000000000000002");
+  assert.equal(toHex(body.slice(0, 46)), "53445231" + digest + "0000000000000002" + "0001");
+  const info = fromHex(digest + "0000000000000002");
   const slots = [body.slice(62, 112), body.slice(112)];
   const opened = await Promise.all(slots.map((sealed) => unsealed(analyst, info, sealed)));
   assert.deepEqual(opened.map(toHex).sort(), ["0000", "0101"]);
-  await assert.rejects(unsealed(analyst, fromHex(DIGEST + "0000000000000003"), slots[0])); // not of another period
+  await assert.rejects(unsealed(analyst, fromHex(digest + "0000000000000003"), slots[0])); // not of another period
 });
 
 test("asks nobody but the service, without cookies or referrer", async () => {
@@ -83,9 +89,9 @@ test("plans and keys come from a mirror that is the same for all, reports go to 
 test("the place of a message in its report is random", async () => {
   const firsts = new Set();
   for (let i = 0; i < 40; i++) {
-    const { service, client } = await scene({ plain: true });
+    const { service, client, digest } = await scene({ plain: true });
     await client.report("fruit", "pear");
-    const info = fromHex(DIGEST + "0000000000000002");
+    const info = fromHex(digest + "0000000000000002");
     firsts.add(toHex(await unsealed(analyst, info, service.arrived[0].slice(62, 112))));
   }
   assert.deepEqual([...firsts].sort(), ["0000", "0101"]); // each missing with a chance of 2^-40
@@ -127,8 +133,8 @@ for (const down of ["lost", "/ohttp", "outer"])
 
 test("the draw of a lost report is never repeated", async () => {
   const law = { kind: "uniform", size: 2 ** 40 };
-  const portable = { ...PORTABLE, law, message_bytes: 5, slots: 1, encoding: { kind: "number", bytes: 5 } };
-  const { service, client, made } = await scene({ publications: [{ portable }], plain: true });
+  const program = { ...PROGRAM, law, message_bytes: 5, slots: 1, encoding: { kind: "number", bytes: 5 } };
+  const { service, client, made } = await scene({ publications: [{ program }], plain: true });
   service.down = "lost";
   for (let i = 0; i < 3; i++) await refused(made().report("fruit", i), "delivery", /could not be reached/);
   service.down = "";
@@ -162,17 +168,28 @@ test("a report that nobody takes any more is dropped, and not drawn again when t
 
 test("what the service says is passed on", async () => {
   const { service, client } = await scene();
-  service.status = 410;
-  await refused(client.report("fruit", "pear"), "delivery", /the plan has expired/);
+  service.status = 425;
+  await refused(client.report("fruit", "pear"), "delivery", /the plan has expired\.\); the same report can be sent again/);
   service.status = 200;
   assert.equal((await client.report("fruit", "pear")).status, "sent");
 });
 
+test("a report that the shuffler will never take is given up", async () => {
+  const { service, client, made } = await scene();
+  service.status = 410;
+  await refused(client.report("fruit", "pear"), "time", /the plan has expired\.\); it is given up/);
+  service.status = 200;
+  await refused(made().report("fruit", "pear"), "time", /too late/);
+  assert.deepEqual(await client.resend("fruit"), []);
+  assert.equal(service.arrived.length, 1);
+});
+
 test("an error page of a proxy, in whatever bytes, is a refusal like any other", async () => {
   const { service } = await scene();
+  const programDigest = await programDigestOf(PROGRAM);
   const proxied = async (url, init) => (init.method === "POST" ? new Response(Uint8Array.of(255, 254, 60), { status: 502 }) : service.fetch(url, init));
   const storage = new MemoryStorage();
-  const settings = { service: "https://shuffler.example", publishers: [alice.line], storage, now: () => 1234, fetch: proxied };
+  const settings = { service: "https://shuffler.example", publishers: [alice.line], programDigest, storage, now: () => 1234, fetch: proxied };
   await refused(new Client(settings).report("fruit", "pear"), "delivery", /refused the report \(502\)/);
   const odd = async (url, init) => (init.method === "POST" ? new Response("not sealed") : service.fetch(url, init));
   await refused(new Client({ ...settings, fetch: odd }).report("fruit", "pear"), "delivery", /an answer that cannot be read/);
@@ -207,8 +224,8 @@ for (const [how, storage] of Object.entries(broken))
   });
 
 test("a storage that cannot be read stops the client", async () => {
-  const { service, client, storage } = await scene();
-  await storage.update(`report ${DIGEST} 2`, () => "{");
+  const { service, client, storage, digest } = await scene();
+  await storage.update(`report ${digest} 2`, () => "{");
   await refused(client.report("fruit", "pear"), "storage", /cannot be read/);
   assert.equal(service.arrived.length, 0);
 });
@@ -225,7 +242,7 @@ test("a storage that fails after the report has arrived: sent, and the same byte
   const fetch = service.fetch;
   service.fetch = undefined;
   const late = new Client({
-    service: "https://shuffler.example", publishers: [alice.line], storage, now: () => 1234,
+    service: "https://shuffler.example", publishers: [alice.line], programDigest: await programDigestOf(PROGRAM), storage, now: () => 1234,
     fetch: async (url, init) => {
       const answer = await fetch(url, init);
       full = init.method === "POST";
@@ -258,7 +275,7 @@ test("a folder keeps reports, for one process and for another", async () => {
 
 // -- trust ----------------------------------------------------------------------------------------------------------------
 
-test("a signed law that cannot be run, or would never end, is refused", async () => {
+test("a pinned program that cannot be run, or would never end, is refused", async () => {
   const endless = [
     { law: { kind: "uniform", size: 0 } },
     { law: { kind: "hash", buckets: 1, bits: 2 ** 52, keep: "0".repeat(32) } },
@@ -267,14 +284,13 @@ test("a signed law that cannot be run, or would never end, is refused", async ()
     { law: { kind: "subset", size: 2 ** 52, members: 2 ** 52 - 1, hits: [] } },
     { encoding: { kind: "number", bytes: 2 ** 40 } },
     { reports_per_user: 2 ** 52 },
+    { slots: 2 ** 40 },
   ];
   for (const change of endless) {
-    const { client, service } = await scene({ publications: [{ portable: { ...PORTABLE, ...change } }] });
-    await refused(client.report("fruit", "pear"), "law", /cannot be run/);
+    const { client, service } = await scene({ publications: [{ program: { ...PROGRAM, ...change } }] });
+    await refused(client.report("fruit", "pear"), "law", /can(not| run)|not fit/);
     assert.equal(service.arrived.length, 0);
   }
-  const { client } = await scene({ publications: [{ portable: { ...PORTABLE, slots: 2 ** 40 } }] });
-  await refused(client.report("fruit", "pear"), "law", /do not fit/);
 });
 
 test("an unknown publisher is refused", async () => {
@@ -310,28 +326,40 @@ const documents = [
   [{ format: "other" }, "trust", /another version/],
   [{ expires: 1234 }, "time", /expired/],
   [{ starts: 1235 }, "time", /not started/],
-  [{ digest: "AB".repeat(32) }, "trust", /field digest/],
+  [{ digest: "ab".repeat(32) }, "trust", /field digest/],
   [{ serial: -1 }, "trust", /field serial/],
   [{ serial: 1.5 }, "trust", /field serial/],
   [{ length: 0 }, "trust", /field length/],
   [{ grace: "1" }, "trust", /field grace/],
   [{ minimum: 0 }, "trust", /field minimum/],
   [{ minimum: undefined }, "trust", /field minimum/],
-  [{ plan: { users: 11, minimum_batch: null } }, "trust", /field minimum/],
-  [{ plan: { users: 20, minimum_batch: 11 } }, "trust", /field minimum/],
+  [{ plan: { ...PLAN, users: 11, minimum_batch: null } }, "trust", /field minimum/],
+  [{ plan: { ...PLAN, users: 20, minimum_batch: 11 } }, "trust", /field minimum/],
+  [{ plan: { minimum: 1 } }, "trust", /field plan/],
+  [{ plan: { ...PLAN, delta: 1e-9 } }, "trust", /field plan/],
+  [{ plan: { ...PLAN, reports_per_user: 2 } }, "trust", /program is not that of the plan/],
+  [{ guarantee: { epsilon: 0.4, delta: 1e-6, local_epsilon: 2 } }, "trust", /field guarantee/],
+  [{ guarantee: { epsilon: 0.5, delta: 1e-6, local_epsilon: 2.1 } }, "trust", /field guarantee/],
+  [{ guarantee: { epsilon: 0.5, delta: 1e-6, local_epsilon: "inf" } }, "trust", /field guarantee/],
+  [{ guarantee: { epsilon: 0.5, delta: 1e-6 } }, "trust", /field guarantee/],
   [{ analyst: { sealing: "AAAA" } }, "trust", /field analyst/],
   [{ analyst: {} }, "trust", /field analyst/],
-  [{ portable: null }, "law", /cannot be run/],
   [{ name: "vegetables" }, "trust", /"fruit" is not offered/],
-  [{ portable: {} }, "law", /do not fit/],
-  [{ portable: { ...PORTABLE, law: { kind: "magic" } } }, "law", /law is of a kind that is not known/],
-  [{ portable: { ...PORTABLE, law: { kind: "toString" } } }, "law", /law is of a kind that is not known/],
-  [{ portable: { ...PORTABLE, law: { kind: "uniform" } } }, "law", /cannot be run/],
-  [{ portable: { ...PORTABLE, law: { kind: "keep", size: 3, keep: "0.5" } } }, "law", /cannot be run/],
-  [{ portable: { ...PORTABLE, input: { kind: "magic" } } }, "law", /input is of a kind that is not known/],
-  [{ portable: { ...PORTABLE, message_bytes: 2 } }, "law", /do not fit/],
-  [{ portable: { ...PORTABLE, slots: 0 } }, "law", /do not fit/],
-  [{ portable: { ...PORTABLE, reports_per_user: 3 } }, "law", /do not fit/],
+  [{ program: null }, "trust", /field program/],
+  [{ program: "{}" }, "trust", /another one than is pinned/],
+  [{ program: {} }, "law", /this client can run/],
+  [{ program: { ...PROGRAM, more: 1 } }, "law", /this client can run/],
+  [{ program: { ...PROGRAM, law: { kind: "magic" } } }, "law", /law is of a kind that is not known/],
+  [{ program: { ...PROGRAM, law: { kind: "toString" } } }, "law", /law is of a kind that is not known/],
+  [{ program: { ...PROGRAM, law: { kind: "uniform" } } }, "law", /this client can run/],
+  [{ program: { ...PROGRAM, law: { kind: "keep", size: 3, keep: "0.5" } } }, "law", /this client can run/],
+  [{ program: { ...PROGRAM, law: { kind: "keep", size: 2, keep: "0".repeat(32) } } }, "law", /this client can run/],
+  [{ program: { ...PROGRAM, input: { kind: "magic" } } }, "law", /input is of a kind that is not known/],
+  [{ program: { ...PROGRAM, encoding: { kind: "magic" } } }, "law", /encoding is of a kind that is not known/],
+  [{ program: { ...PROGRAM, message_bytes: 2 } }, "law", /this client can run/],
+  [{ program: { ...PROGRAM, slots: 0 } }, "law", /this client can run/],
+  [{ program: { ...PROGRAM, slots: 30_000 } }, "law", /do not fit/],
+  [{ program: { ...PROGRAM, reports_per_user: 3 } }, "law", /this client can run/],
 ];
 for (const [more, code, words] of documents)
   test(`refused: a publication with ${JSON.stringify(more).slice(0, 90)}`, async () => {
@@ -341,8 +369,8 @@ for (const [more, code, words] of documents)
   });
 
 test("a publication may ask for as many users as its plan, or more", async () => {
-  for (const plan of [{ users: 10, minimum_batch: null }, { users: 20, minimum_batch: 10 }, { users: 9 }]) {
-    const { client } = await scene({ publications: [{ plan }] });
+  for (const users of [{ users: 10, minimum_batch: null }, { users: 20, minimum_batch: 10 }, { users: 9, minimum_batch: 8 }]) {
+    const { client } = await scene({ publications: [{ plan: { ...PLAN, ...users } }] });
     assert.equal((await client.report("fruit", "pear")).status, "sent");
   }
 });
@@ -360,7 +388,7 @@ test("an analyst's key of small order is refused", async () => {
 });
 
 test("a withdrawn publication is refused, also when the service hides the withdrawal later", async () => {
-  const { service, client } = await scene({ withdrawals: [1] });
+  const { service, client } = await scene({ withdrawn: [0] });
   const { publications } = service.plans;
   service.plans.publications = []; // as a shuffler lists it
   await refused(client.report("fruit", "pear"), "trust", /withdrawn/);
@@ -377,19 +405,35 @@ test("a pending report of a withdrawn publication is not sent", async () => {
   service.down = "/ohttp";
   await refused(client.report("fruit", "pear"), "delivery", /could not be reached/);
   service.down = "";
-  const withdrawal = { format: "shuffledp withdrawal", version: 1, name: "fruit", serial: 1 };
-  service.plans.withdrawals = [await alice.sign("withdrawal", withdrawal)];
+  service.plans.withdrawals = [await withdrawalOf(service.plans.publications[0])];
   await refused(client.resend("fruit"), "trust", /withdrawn/);
   assert.equal(service.arrived.length, 0);
 });
 
-test("withdrawals: those of others are nothing to us, those that are altered stop the client", async () => {
-  const { service, client } = await scene();
-  const withdrawal = { format: "shuffledp withdrawal", version: 1, name: "fruit", serial: 9 };
-  service.plans.withdrawals = [await mallory.sign("withdrawal", withdrawal)];
+test("a withdrawal counts only from the key that published, as it was signed", async () => {
+  const { service, client } = await scene({ publishers: [alice.line, mallory.line] });
+  service.plans.withdrawals = [await withdrawalOf(service.plans.publications[0], mallory)];
   assert.equal((await client.report("fruit", "pear")).status, "sent");
   service.plans.withdrawals[0].key = alice.id;
-  await refused(client.report("fruit", "pear"), "trust", /signature of the withdrawal/);
+  assert.equal((await client.report("fruit", "pear")).status, "already sent");
+});
+
+test("a name belongs to the first key that was accepted for it", async () => {
+  const { service, client } = await scene({ publishers: [mallory.line, alice.line] });
+  await client.report("fruit", "pear");
+  service.plans.publications = [await mallory.sign("publication", published(analyst, { serial: 9 }))];
+  await refused(client.report("fruit", "pear"), "trust", /another publisher than those before/);
+});
+
+test("only the pinned program is run, and digests are shown", async () => {
+  const { client, digest } = await scene();
+  const programDigest = await programDigestOf(PROGRAM);
+  const found = await client.publication("fruit");
+  assert.deepEqual([found.digest, found.programDigest, found.key, found.program], [digest, programDigest, alice.id, PROGRAM]);
+  const other = await scene({ programDigest: "ab".repeat(32) });
+  await refused(other.client.report("fruit", "pear"), "trust", /another one than is pinned/);
+  const none = await scene({ programDigest: undefined });
+  await refused(none.client.report("fruit", "pear"), "law", /pin programDigest/);
 });
 
 test("an older publication than one that was accepted is refused", async () => {
@@ -400,25 +444,24 @@ test("an older publication than one that was accepted is refused", async () => {
 });
 
 test("the next publication waits until it starts", async () => {
-  const next = { serial: 2, digest: "cd".repeat(32), starts: 2000 };
-  const { clock, client } = await scene({ publications: [{}, next] });
-  assert.equal((await client.report("fruit", "pear")).digest, DIGEST);
+  const { clock, client, service, digest } = await scene({ publications: [{}, { serial: 2, starts: 2000 }] });
+  assert.equal((await client.report("fruit", "pear")).digest, digest);
   clock.now = 2001;
-  assert.deepEqual(await client.report("fruit", "pear"), { status: "sent", name: "fruit", digest: next.digest, period: 0 });
+  const next = await digestOf("publication", service.plans.publications[1]);
+  assert.deepEqual(await client.report("fruit", "pear"), { status: "sent", name: "fruit", digest: next, period: 0 });
 });
 
 test("another plan under a serial that was accepted is refused", async () => {
   const { service, client } = await scene();
   await client.report("fruit", "pear");
-  service.plans.publications = [await alice.sign("publication", published(analyst, { digest: "cd".repeat(32) }))];
+  service.plans.publications = [await alice.sign("publication", published(analyst, { grace: 51 }))];
   await refused(client.report("fruit", "pear"), "trust", /another one than before with the same serial 1/);
 });
 
 test("another plan of the name waits until the answered period is over", async () => {
   const { service, client, clock, made } = await scene();
   await client.report("fruit", "pear");
-  const next = { serial: 2, digest: "cd".repeat(32) };
-  for (const more of [next, { serial: 3, starts: 1190 }, { ...next, serial: 4, starts: 1234 }]) {
+  for (const more of [{ serial: 2 }, { serial: 3, starts: 1190 }, { serial: 4, starts: 1234 }]) {
     service.plans.publications = [await alice.sign("publication", published(analyst, more))];
     await refused(made().report("fruit", "pear"), "trust", /another one than this period was answered with/);
   }
@@ -441,7 +484,7 @@ test("settings are refused in one sentence", async () => {
   const bad = [
     [{ service: "shuffler" }, /^service must/], [{ service: undefined }, /^service must/], [{ service: "http://shuffler.example" }, /^service must/],
     [{ relay: "http://relay.example" }, /^relay must/], [{ mirror: "ftp://127.0.0.1" }, /^mirror must/], [{ storage: undefined }, /^storage must/],
-    [{ relay: "https://relay.example", plain: true }, /^plain must/],
+    [{ relay: "https://relay.example", plain: true }, /^plain must/], [{ programDigest: "AB" }, /^programDigest must/],
   ];
   for (const [more, words] of bad)
     assert.throws(() => new Client({ ...settings, ...more }), (error) => error instanceof Refusal && words.test(error.message));

@@ -4,15 +4,16 @@ import { concat, fromHex, integer, toBase64, toHex, utf8 } from "../src/bytes.js
 import { expand, exported, extract, gcm } from "../src/hpke.js";
 
 const { subtle } = crypto;
-export const DIGEST = "ab".repeat(32);
+const sha256 = async (bytes) => toHex(new Uint8Array(await subtle.digest("SHA-256", bytes)));
+export const programDigestOf = (program) => sha256(utf8(JSON.stringify(program)));
 
 export async function publisher() {
   const pair = await subtle.generateKey("Ed25519", true, ["sign", "verify"]);
   const bytes = new Uint8Array(await subtle.exportKey("raw", pair.publicKey));
-  const id = toHex(new Uint8Array(await subtle.digest("SHA-256", bytes))).slice(0, 16);
+  const id = (await sha256(bytes)).slice(0, 16);
   const sign = async (kind, payload) => {
     const written = typeof payload === "string" ? payload : JSON.stringify(payload);
-    const signed = concat(utf8(`shuffledp ${kind} 1\n`), utf8(written));
+    const signed = utf8(`shuffledp ${kind} 1\n${id}\n${written}`);
     return { payload: written, key: id, signature: toBase64(new Uint8Array(await subtle.sign("Ed25519", pair.privateKey, signed))) };
   };
   return { line: "ed25519 " + toBase64(bytes), id, sign };
@@ -23,17 +24,28 @@ export async function keyPair() {
   return { ...pair, bytes: new Uint8Array(await subtle.exportKey("raw", pair.publicKey)) };
 }
 
-/** GRR with three answers. */
-export const PORTABLE = {
+/** What names a signed document. */
+export const digestOf = (kind, { key, payload }) => sha256(utf8(`shuffledp ${kind} 1\n${key}\n${payload}`));
+
+/** The value itself, which is only run where it is pinned; a second slot stays blank. */
+export const PROGRAM = {
   columns: ["fruit"], reports_per_user: 1, slots: 2, message_bytes: 1,
   input: { kind: "label", column: 0, labels: ["apple", "pear"], other: 2 },
-  law: { kind: "keep", size: 3, keep: "1" + "0".repeat(32) },
+  law: { kind: "same" },
   encoding: { kind: "number", bytes: 1 },
 };
 
-export const published = (analyst, more = {}) => ({
-  format: "shuffledp publication", version: 1, serial: 1, name: "fruit", digest: DIGEST, portable: PORTABLE, minimum: 10,
-  starts: 1000, length: 100, grace: 50, expires: 5000, dispose: 1000, analyst: { sealing: toBase64(analyst.bytes) }, ...more,
+const GUARANTEE = { epsilon: 0.5, delta: 1e-6, local_epsilon: 2 };
+export const PLAN = {
+  version: 1, name: "fruit", query: { kind: "histogram", column: "fruit" }, users: 20, minimum_batch: 10, delta: 1e-6,
+  reports_per_user: 1, user_column: "", guarantee: { ...GUARANTEE, bound: "blanket" },
+};
+
+export const published = (analyst, { program = PROGRAM, ...more } = {}) => ({
+  format: "shuffledp publication", version: 1, serial: 1, name: "fruit", plan: PLAN,
+  program: typeof program === "object" && program ? JSON.stringify(program) : program, minimum: 10,
+  starts: 1000, length: 100, grace: 50, expires: 5000, dispose: 1000, analyst: { sealing: toBase64(analyst.bytes) },
+  guarantee: GUARANTEE, ...more,
 });
 
 /** The recipient's side of HPKE, written from RFC 9180 with other calls than the client's where there are any. */
