@@ -121,3 +121,31 @@ def test_no_upper_bound_is_below_the_lower_one(tries: int) -> None:
             PrivUnit(**settings), n=int(10 ** rng.uniform(0.5, 7.0)), delta=10 ** rng.uniform(-10.0, -2.0)
         )
         assert found.lower is not None and found.lower <= found.epsilon, (seed, settings)
+
+
+@pytest.mark.parametrize("dim", [2, 3, 8, 64, 10_000])
+def test_datasets_are_laws_at_every_budget(dim: int) -> None:
+    """Whatever the budget, all of the sphere is in some region, and no ratio is beyond e^eps0."""
+    for eps0 in (1e-9, 1e-7, 3e-7, 1e-4, 0.1, 0.5, 2.0, 16.0, 24.0, 27.0, 30.0, 60.0, 100.0, 200.0, 500.0):
+        for cap in (None, 0.499, 1e-12):
+            m = PrivUnit(eps0=eps0, dim=dim) if cap is None else PrivUnit(eps0=eps0, dim=dim, cap=cap)
+            for pair in m._constant_datasets():
+                p0, p1, t = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
+                assert pair.left_out == 0.0
+                for law in (p0, p1, t):
+                    assert abs(math.fsum(law.tolist()) - 1.0) < 1e-12
+                laws = np.array([p0, p1, t])
+                laws = laws[:, laws.min(axis=0) > 1e-280]
+                assert np.all(laws.max(axis=0) <= laws.min(axis=0) * math.exp(eps0) * (1.0 + 1e-12))
+
+
+@pytest.mark.parametrize(
+    ("eps0", "dim"),
+    [(27.0, 64), (60.0, 3), (1e-7, 5), (500.0, 16), slow(24.0, 64), slow(30.0, 64), slow(3e-7, 3), slow(1e-9, 10_000)],
+)
+def test_every_budget_has_an_answer(eps0: float, dim: int) -> None:
+    m = PrivUnit(eps0=eps0, dim=dim)
+    found = sdp.amplify(m, n=1_000, delta=1e-6)
+    assert found.lower is not None and 0.0 <= found.lower <= found.epsilon <= eps0 * (1.0 + 1e-12)
+    assert str(found)
+    assert str(sdp.renyi(m, n=1_000)) and str(sdp.tradeoff(m, n=1_000))

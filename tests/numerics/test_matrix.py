@@ -210,6 +210,23 @@ def test_proportional_columns_are_one() -> None:
     assert merged_columns(matrix).sum(axis=1) == pytest.approx(1.0, rel=1e-14)
 
 
+@pytest.mark.parametrize("tries", [25, slow(500)])
+def test_the_lower_bound_is_the_largest_of_all_listed_pairs(tries: int) -> None:
+    """Symbols that the others never send make a spread infinite, and may still tell less than others."""
+    cases = [(np.array([[0.4591, 0.0, 0.5409], [0.8824, 0.0017, 0.1159], [0.7036, 0.0, 0.2964]]), 1_000, 0.01)]
+    for seed in range(tries):
+        rng = np.random.default_rng(seed)
+        table = rng.gamma(rng.choice([0.5, 1.0]), size=(rng.integers(2, 12), rng.integers(2, 8))) + 0.01
+        table[rng.random(table.shape) < 0.3] *= rng.choice([0.0, 0.01])
+        table[:, 0] += 1e-3
+        cases.append((_rows(table), int(10 ** rng.uniform(1.0, 6.0)), 10 ** rng.uniform(-6.0, -2.0)))
+    for k, (matrix, n, delta) in enumerate(cases):
+        asked = {"n": n, "delta": delta, "tol": 1e-3, "side": "lower"}
+        found = constant_datasets(matrix)
+        alone = max(PairSet([pair]).epsilon(**asked).epsilon for pair in found.among(n))
+        assert found.epsilon(**asked).epsilon == pytest.approx(alone, rel=2e-3, abs=1e-12), (k - 1, n, delta)
+
+
 def test_two_counts_are_below_whole_datasets() -> None:
     matrix = _matrix("random", 12, 8)
     asked = {"n": 1000, "delta": 1e-6, "tol": TOL, "side": "lower"}

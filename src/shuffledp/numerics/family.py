@@ -176,7 +176,7 @@ class Listed(Family):
         for part in cls.parts(families, asked.n):
             mine = asked.take(part)
             owner, curve = cls.rows([families[i] for i in part.tolist()], mine.n, mine.tol, mine.side)
-            best, evaluated, looser = largest_epsilons(owner, curve, np.log(mine.at), mine.n, mine.tol, mine.most)
+            best, evaluated, looser = largest_epsilons(owner, curve, np.log(mine.at), mine.tol, mine.most)
             notes = [_LOOSER if crowded else "" for crowded in looser.tolist()]
             count = np.bincount(owner, minlength=part.size)
             found = zip(best.tolist(), evaluated.tolist(), count.tolist(), notes, strict=True)

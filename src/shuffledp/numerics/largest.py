@@ -83,7 +83,7 @@ class _Search(NamedTuple):
 
 
 def largest_epsilons(
-    owner: IntArray, curve: Curve, log_delta: FloatArray, n: FloatArray, tol: float, most: FloatArray
+    owner: IntArray, curve: Curve, log_delta: FloatArray, tol: float, most: FloatArray
 ) -> tuple[FloatArray, IntArray, np.ndarray]:
     """Solve the likeliest member of every question, compare the others at its eps, and solve those that exceed delta.
 
@@ -98,8 +98,6 @@ def largest_epsilons(
     np.maximum.at(top, owner, curve.limit)
     np.maximum.at(widest, owner, score)
     likely = score >= tuning.ENOUGH_SPREAD * widest[owner]
-    if curve.side == "lower":  # any subset of the members gives a lower bound
-        left[:] = likely | (n[owner] < tuning.MANY_USERS)
     # solving a few likely members together is faster than comparing them
     together = owner.size <= tuning.AT_ONCE and not curve.heavy
     chosen = np.flatnonzero(likely) if together else _leaders(owner, score, 1)

@@ -47,11 +47,8 @@ STEPS = 80
 GLANCE = 1e-2
 #: An analysis whose log delta exceeds that of another by this, at such an accuracy, is not evaluated further.
 CLEARLY = 0.5
-#: Members above this share of the largest spread are likely to be the worst.  Lower bounds over many users leave the
-#: others out: any subset of the members gives a lower bound.
+#: Members above this share of the largest spread are likely to be the worst.
 ENOUGH_SPREAD = 0.9
-#: From this many users on, a lower bound leaves the other members out.
-MANY_USERS = 1_000
 #: Rows of one family that are evaluated at once, largest first, before the others are compared with them.
 AT_ONCE = 16
 #: Rows of a search that are bounded at once: pairs of inputs x questions.

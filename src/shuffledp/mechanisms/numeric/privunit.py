@@ -34,8 +34,8 @@ _NORM_TOLERANCE = 1e-6
 _LEAST_CAP = 1e-150
 #: Datasets of the lower bound: by what angles a third vector is turned, and what all angles are short of a turn by.
 _TURNS, _ROOM = (0.06, 0.2, 0.45), 3e-11
-#: Smaller regions of the sphere are rounding errors.
-_LEAST_AREA = 2.0**-56
+#: Lower caps, in units of the root mean square of a coordinate, gain nothing from a third vector (tested).
+_LEAST_HEIGHT = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ class PrivUnit(LocalBudget):
     def _constant_datasets(self) -> list[ShuffledPair]:
         """The others hold x0 = -x1, or a third vector that is about as far from both as it may be."""
         pairs = both_directions(self._pair([(area, own, other, own) for area, own, other in self._opposite()]))
-        if self.gamma > 0.0:
+        if self.gamma * math.sqrt(self.dim) > _LEAST_HEIGHT:
             pairs.append(self._in_a_plane(0.0))  # its own mirror image
             pairs += [direction for turn in _TURNS for direction in both_directions(self._in_a_plane(turn))]
         return pairs
@@ -151,12 +151,16 @@ class PrivUnit(LocalBudget):
             return third == -math.inf or log_held(0.5 * between, gamma, dim) > share + third
 
         between = bisect(close, safe=2.0 / 3.0 * math.pi, unsafe=math.pi, close=lambda x: 1e-6)
-        rest, room = math.pi - 0.5 * between, _ROOM if dim > 2 else 0.0  # arcs of a circle need no room
-        angles = (angle - room for angle in (between, rest - turn, rest + turn))
-        c, (a01, a0, a1) = Fraction(self.cap), (Fraction(overlap(angle, gamma, dim)) for angle in angles)
+        # in turns, so that they add up to one exactly: arcs of a circle that touch have exactly nothing in common
+        first, bend, c = Fraction(between / math.tau), Fraction(turn / math.tau), Fraction(self.cap)
+        apart = first, (1 - first) / 2 - bend, (1 - first) / 2 + bend
+        if dim == 2:
+            a01, a0, a1 = (max(c - part, Fraction(0)) for part in apart)
+        else:
+            a01, a0, a1 = (Fraction(overlap(math.tau * float(part) - _ROOM, gamma, dim)) for part in apart)
         shares = {(1, 1, 0): a01, (1, 0, 1): a0, (0, 1, 1): a1, (1, 0, 0): c - a01 - a0, (0, 1, 0): c - a01 - a1}
         shares |= {(0, 0, 1): c - a0 - a1, (0, 0, 0): 1 - 3 * c + a01 + a0 + a1}
-        return law({cell: area for cell, area in shares.items() if area > _LEAST_AREA}, *reversed(self._densities))
+        return law(shares, *reversed(self._densities))
 
     def _opposite(self) -> list[tuple[float, int, int]]:
         """The sphere by area and by whether x0 and x1 = -x0 favor it."""
