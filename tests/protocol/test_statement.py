@@ -113,7 +113,7 @@ def test_every_part_is_there_and_the_formal_line_last() -> None:
         f"their guess is right at most {right} times out of {of}.",
         f"a guess between two values is right at most {local} times out of {all_}. With the shuffler, it is right at "
         f"most {right} times out of {of}.",
-        "72 of 100 messages are the true value; chance decides on the device which ones.",
+        "About 72 of 100 messages are the true value; chance decides on the device which ones.",
         "The numbers are for one collection.",
         "Reports are kept for 90 days.",
         "- That somebody belongs to the 10,000 users who are asked.",
@@ -158,7 +158,7 @@ def test_the_share_of_true_messages_is_that_of_the_device(spec: str) -> None:
     assert abs(found - share) < 5 * (share * (1 - share) / users) ** 0.5
     text = _true_of_100(m)
     assert said in text
-    number = re.match(r"(\d+) of 100", text)
+    number = re.match(r"About (\d+) of 100", text)
     if number:
         assert 0 <= int(number[1]) - 100 * share < 1
     else:

@@ -67,7 +67,7 @@ def test_from_keys_to_a_batch(plan: Path, tmp_path: Path) -> None:
     assert f"digest: {publication.digest}" in made.stdout and publication.program_digest in made.stdout
     assert [key["state"] for key in told["keys"]] == ["active", "pending"] and told["problems"] == []
     released = json.loads(run("release", folder, "--json").stdout)["released"]
-    assert [Path(path).name for path in released] == [f"{publication.digest[:12]}-0"]
+    assert [Path(path).name for path in released] == [f"{publication.digest}-0"]
     assert "nothing is due" in run("release", folder).stdout
     assert "released" in run("status", folder).stdout
     assert run("rotate", folder).stdout.splitlines() == ["key 1: retired", "key 2: active", "key 3: pending"]

@@ -99,7 +99,7 @@ class Run:
                 self.acknowledged += 1
 
     def check(self, period: int, reports: list[sealing.Report], hasty: list[sealing.Report]) -> None:
-        name = f"{self.digest.hex()[:12]}-{period}"
+        name = f"{self.digest.hex()}-{period}"
 
         def appeared() -> Path | None:
             return next(

@@ -139,11 +139,11 @@ def test_a_period_that_cannot_be_released_does_not_hold_up_the_others(world: Wor
     made, digest = filled(world, clock)
     clock.now = START + LENGTH
     made.store.add([ReceivedReports((digest, 1), [world.report(digest, 1) for _ in range(5)])], {})
-    (world.home.outbox / f"{digest.hex()[:12]}-0").mkdir()
+    (world.home.outbox / f"{digest.hex()}-0").mkdir()
     clock.now = OVER + LENGTH
     with pytest.raises(ShuffleDPError, match="move it away"):
         made.release_due()
-    assert (world.home.outbox / f"{digest.hex()[:12]}-1" / "manifest.json").exists()
+    assert (world.home.outbox / f"{digest.hex()}-1" / "manifest.json").exists()
     made.store.shut()
 
 
@@ -156,13 +156,13 @@ def test_a_period_is_released_although_the_file_of_its_publication_was_replaced(
     assert made.release_due() == []
     clock.now = OVER
     (batch,) = made.release_due()
-    assert batch.name == f"{digest.hex()[:12]}-0" and len(rows(batch)) == 10
+    assert batch.name == f"{digest.hex()}-0" and len(rows(batch)) == 10
     made.store.shut()
 
 
 def test_a_batch_never_replaces_another(world: World, clock: Clock) -> None:
     made, digest = filled(world, clock)
-    other = world.home.outbox / f"{digest.hex()[:12]}-0"
+    other = world.home.outbox / f"{digest.hex()}-0"
     other.mkdir()
     with pytest.raises(ShuffleDPError, match="move it away"):
         made.release_due()
@@ -205,7 +205,7 @@ def test_a_crash_at_any_step_of_a_release_leaves_one_batch(
     """Before or after each call that leaves a trace; the batch is taken away as soon as it is there."""
     made, digest = filled(world, clock)
     made.store.shut()
-    calls, taken, name = 0, [], f"{digest.hex()[:12]}-0"
+    calls, taken, name = 0, [], f"{digest.hex()}-0"
 
     def crashing(real: Any, at: int) -> Any:
         def call(*given: Any, **more: Any) -> Any:
@@ -242,7 +242,7 @@ def test_a_crash_at_any_step_of_a_release_leaves_one_batch(
 
 def test_what_another_took_over_is_swept(world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     made, digest = filled(world, clock)
-    hidden = world.home.outbox / f".tmp-{digest.hex()[:12]}-0"
+    hidden = world.home.outbox / f".tmp-{digest.hex()}-0"
 
     def taken(place: tuple[bytes, int]) -> None:
         made.store._owner = "another"  # type: ignore[attr-defined]
@@ -264,7 +264,7 @@ def test_a_withdrawal_after_a_crash_lets_no_batch_leave(
     world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, digest = filled(world, clock)
-    hidden = world.home.outbox / f".tmp-{digest.hex()[:12]}-0"
+    hidden = world.home.outbox / f".tmp-{digest.hex()}-0"
     with monkeypatch.context() as patch:
         patch.setattr(release.shutil, "rmtree", lambda *given, **more: None)  # killed before it could tidy up
         patch.setattr(made.home, "sign", lambda manifest: 1 / 0)

@@ -125,7 +125,7 @@ def test_reports_come_in_both_ways_and_leave_as_one_batch(world: World, clock: C
         assert ask.service.release_due() == []
         clock.now = START + LENGTH + 50
         (batch,) = ask.service.release_due()
-        assert batch.name == f"{digest.hex()[:12]}-0"
+        assert batch.name == f"{digest.hex()}-0"
         found = opened(world, batch, digest, 0)
         assert sorted(m for m in found if m is not None) == [bytes([i]) for i in range(50)]
         assert found.count(None) == 50

@@ -53,7 +53,7 @@ def collect(
     counted by reason, and the statement is for the contributors who cannot have sent one of these.
 
     \b
-      shuffledp collect outbox/3f1b7c2d9a40-0 --publication fruit.json --keys analyst \\
+      shuffledp collect outbox/FOLDER --publication fruit.json --keys analyst \\
         --shuffler shuffler.pub --statement statement.json
     """
     from .._support.locking import alone_with

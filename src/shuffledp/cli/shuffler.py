@@ -191,7 +191,7 @@ def status(folder: Path, as_json: bool) -> None:
     for name in ("keys", "plans", "periods"):
         if found[name]:
             heads = [head for head in dict.fromkeys(h for one in found[name] for h in one) if head != "refused"]
-            rows = {head: [str(one.get(head, ""))[:24] for one in found[name]] for head in heads}
+            rows = {head: [str(one.get(head, "")) for one in found[name]] for head in heads}
             show_table(Table(tuple(Column(head=head, values=values) for head, values in rows.items())))
     say(*(f"refused {problem}" for problem in plans.problems))
 

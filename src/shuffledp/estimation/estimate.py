@@ -177,7 +177,8 @@ class Estimate(Answer):
         each = [in_words(_in_percent(row) if self.quantity == SHARE else row) for row in rows][:MOST_ITEMS]
         errors, size = self.stderr[np.isfinite(self.stderr)], self.value.size
         if errors.size:
-            many = "standard error is" if size == 1 else "largest standard error is"
+            many = "standard error is" if size == 1 else "largest standard error of those estimated is"
+            many = many if errors.size < size or size == 1 else "largest standard error is"
             after = f", before the step {self.step!r}" if self.step else ""
             each.append(f"The {many} {self.error_in_words(float(errors.max()))}{after}.")
         if missing := size - errors.size:
@@ -222,13 +223,13 @@ class Estimate(Answer):
         ([500.0], [55.9])
         """
         step = check.whole("step", step, low=1, high=2**53, hint="it is a number of users")
-        if not self.is_share:
+        if not self.is_share or step > max(self.n, 1):
             raise ParameterError(
-                f"step must be left out unless shares or numbers of users are estimated, got {step:,} with "
-                f"{self.quantity or 'another estimate'}; leave it out."
+                f"step (--round) must be at most the {self.n:,} users, and is for answers of shares or numbers of "
+                f"users alone, got {step:,} with {self.quantity or 'another estimate'}; lower it or leave it out."
             )
         plain = self if self.quantity == COUNT else self.counts()
-        value = step * np.round(plain.value / step)
+        value = step * np.round(plain.value / step) + 0.0  # no -0, which says on which side of 0 the estimate was
         noise = plain.noise or Variance((step * np.ceil(plain.stderr / step)) ** 2)  # it may be that of these reports
         return replace(
             plain,

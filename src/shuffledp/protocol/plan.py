@@ -192,13 +192,16 @@ class Plan:
         """The guarantee and its terms."""
         return " ".join(self._formally())
 
-    def _formally(self) -> list[str]:
-        """The guarantee, its terms, and what clipping does, in short paragraphs."""
+    def _formally(self, *, released: bool = False) -> list[str]:
+        """The guarantee, its terms, and what clipping does, in short paragraphs.
+
+        released : whether it is of an answer, whose batch had the size that it had
+        """
         sent = "one of its rows" if self.reports_per_user == 1 else f"{self.reports_per_user} of its rows"
+        least = f"; a batch of fewer than {self.smallest_batch:,} users is not released"
         said = [
             str(self.guarantee),
-            f"Every user of the population sends a report on {sent}, whatever its value is; a batch of fewer than "
-            f"{self.smallest_batch:,} users is not released.",
+            f"Every user of the population sends a report on {sent}, whatever its value is{'' if released else least}.",
         ]
         return [*said, f"In the answer, {self.query.clipping}."] if self.query.clipping else said
 

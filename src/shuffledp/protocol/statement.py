@@ -169,7 +169,7 @@ def _true_of_100(m: Randomizer) -> str:
 
     >>> from shuffledp import GRR, Laplace
     >>> _true_of_100(GRR(eps0=4.0, d=4))
-    '95 of 100 messages are the true value; chance decides on the device which ones.'
+    'About 95 of 100 messages are the true value; chance decides on the device which ones.'
     >>> _true_of_100(Laplace(eps0=1.0))
     'A message is drawn by chance on the device; the true value decides how likely each message is.'
     """
@@ -177,7 +177,7 @@ def _true_of_100(m: Randomizer) -> str:
     if not how:
         return "A message is drawn by chance on the device; the true value decides how likely each message is."
     of = math.ceil(100.0 * share)
-    often = "more than 99" if of > 99 else "fewer than 2" if of < 2 else f"{of}"
+    often = "more than 99" if of > 99 else "fewer than 2" if of < 2 else f"about {of}"
     return f"{often[:1].upper()}{often[1:]} of 100 messages {how}; chance decides on the device which ones."
 
 
@@ -200,6 +200,8 @@ def _unprotected(users: int) -> Section:
             "The connection: whoever carries the messages can see network addresses, and when they were sent.",
             "A device that does not run the plan as it is, and values before they are randomized.",
             "Users among devices that work with the attacker: the crowd that hides a user must be honest.",
+            "Somebody whose fellow users' reports were held back or made up on the way: once an answer is published, "
+            "only the odds without the shuffler hold for that person.",
             "Whatever else is collected from the same users.",
             "The answer against lies: a device that sends what it likes is not noticed, and can bend the result.",
         ),
@@ -207,11 +209,13 @@ def _unprotected(users: int) -> Section:
     )
 
 
-def _signed(users: int) -> Section:
-    """What a plan knows of those who are asked, and lines for what it does not know."""
+def _signed(plans: Sequence[Plan]) -> Section:
+    """What plans know of those who are asked, which plans these are, and lines for what they do not know."""
+    users = max(plan.users for plan in plans)
     asked = ("Share of them who opted in", "Owner of the data, with an address for questions", "Date", "Signature")
     lines = (f"Population: {count_of(users)}, namely", *asked)
-    return Section("To fill in and sign", tuple(f"{line}: {_LINE}" for line in lines), listed=True)
+    digests = (f"Plan: {digest}" for digest in dict.fromkeys(plan.digest for plan in plans))
+    return Section("To fill in and sign", (*digests, *(f"{line}: {_LINE}" for line in lines)), listed=True)
 
 
 # -- of an answer ---------------------------------------------------------------------------------------------------
@@ -267,14 +271,14 @@ def statement_of(
         _failed(claim, found),
         _lasting(counted, more, kept),
         _unprotected(plan.users),
-        _signed(plan.users),
+        _signed([plan]),
     )
     warnings, notes = ((), ()) if found is None else (found.warnings, found.notes)
     formal = f"({round_up(epsilon)}, {round_up(plan.delta, 6)})-DP"
     total = (
         () if rounds == 1 else (f"Over {rounds:,} such batches of the same users, it is {formal} in all; {OWN_DATA}.",)
     )
-    paragraphs = (*warnings, *plan._formally(), *total, *notes)
+    paragraphs = (*warnings, *plan._formally(released=found is not None), *total, *notes)
     return Statement(paragraphs, f"Privacy statement: {plan.name or plan.query.question}", sections)
 
 
@@ -306,7 +310,7 @@ def statement_of_all(
         claim.without_shuffler("at least one of these plans rests"),
         _lasting(counted, more, _short(kept)),
         _unprotected(users),
-        _signed(users),
+        _signed([plan for *_, plan in asked]),
     )
     return Statement(formal, f"Privacy statement: {title}", sections)
 

@@ -14,6 +14,7 @@ from .._support import validation as check
 from .._support.arrays import FloatArray
 from .._support.json_ready import json_object
 from .._support.tables import Table, number_column
+from ..errors import ParameterError
 from ..estimation.answer import Entry, in_words, texts_of
 from ..estimation.constraints import Box
 from ..estimation.drawing import MOST_ITEMS, Look
@@ -99,6 +100,12 @@ class KeyValueAnswer(Estimate):
     def counts(self) -> KeyValueAnswer:
         """Numbers of users who hold the keys; the means stay as they are."""
         return replace(self, **vars(super().counts()))
+
+    def rounded(self, step: int) -> Estimate:
+        """Refused: the means beside the shares would say more than multiples."""
+        raise ParameterError(
+            f"step (--round) must be left out where means are answered beside shares, got {step}; leave it out."
+        )
 
     def entries(self) -> Iterator[Entry]:
         """The shares of all keys, then their means."""

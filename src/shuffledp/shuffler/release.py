@@ -101,7 +101,7 @@ def remove_abandoned(held: PeriodState, *, outbox: Path, owner: str) -> None:
 
 def _places(outbox: Path, held: PeriodState) -> tuple[Path, Path]:
     """Return the final and the hidden directory of a batch."""
-    name = f"{held.place[0].hex()[:12]}-{held.place[1]}"
+    name = f"{held.place[0].hex()}-{held.place[1]}"
     return outbox / name, outbox / f".tmp-{name}"
 
 

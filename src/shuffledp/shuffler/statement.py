@@ -121,9 +121,8 @@ class Verified:
         against = f", up to {count_of(claim['colluding'])} colluding" if claim["colluding"] else ""
         proof = "certified" if self.proof else "computed again, not certified: no certificate covers this mechanism"
         return [
-            f"Verified: batch {manifest['batch']} of plan {self.publication.plan.digest[:12]}..., period "
-            f"{manifest['period']}.",
-            f"Published by {self.publication.key} as {self.publication.digest[:12]}..., with the program of this plan; "
+            f"Verified: batch {manifest['batch']} of plan {self.publication.plan.digest}, period {manifest['period']}.",
+            f"Published by {self.publication.key} as {self.publication.digest}, with the program of this plan; "
             f"signed by shuffler {self.signers[0]} and analyst {self.signers[1]}.",
             f"{manifest['contributors']:,} contributors, {said['real']:,} messages, {said['blank']:,} blanks; refused "
             f"by the shuffler: {intake or 'none'}; by the analyst: {bad or 'none'}.",
