@@ -143,7 +143,7 @@ def test_every_byte_of_an_envelope_counts(field: str) -> None:
         (lambda: changed(lambda p: p.update(serial=-1)), "serial of the publication must"),
         (lambda: changed(lambda p: p.update(minimum=1.5)), "minimum of the publication must"),
         (lambda: changed(lambda p: p.update(minimum=p["minimum"] - 1)), "minimum of the publication must"),
-        (lambda: changed(lambda p: p.update(name=7)), "name of the publication must be a text"),
+        (lambda: changed(lambda p: p.update(name=7)), "name of the publication must be a line of readable text"),
         (
             lambda: changed(lambda p: p.update(analyst={"sealing": "AA"})),
             "sealing of the analyst must be an X25519 key",

@@ -195,6 +195,17 @@ def test_a_new_period_is_a_new_draw_and_an_old_report_is_given_up(field: Field, 
     assert not list(ReportFolder(field.folder / "client").unsent())
 
 
+def test_what_a_relay_answers_ends_no_report(field: Field, shuffler: Shuffler, monkeypatch: Any) -> None:
+    """Only the shuffler's own 410, which is sealed, does."""
+    one = sender(field, shuffler)
+    post = one._post
+    monkeypatch.setattr(one, "_post", lambda body, kind: (410, b""))
+    with pytest.raises(sdp.NotSentError, match="status 502; it is kept"):
+        one.report(field.envelope, "home")
+    monkeypatch.setattr(one, "_post", post)
+    assert one.resend() == 1
+
+
 def test_a_relay_gets_the_report_and_a_mirror_is_asked_for_keys(field: Field, shuffler: Shuffler) -> None:
     with served(Shuffler(field)) as other:
         one = sender(field, shuffler, relay=f"{shuffler.address}/ohttp", mirror=shuffler.address)  # type: ignore[attr-defined]

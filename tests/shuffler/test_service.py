@@ -358,6 +358,59 @@ def test_plans_are_listed_renewed_and_withdrawn(world: World, clock: Clock) -> N
     asking(world, clock, test)
 
 
+@pytest.mark.parametrize("column", [None, 0, True, 2.5, ["a", "a"], {}])
+def test_a_plan_that_cannot_be_run_stops_no_other(world: World, clock: Clock, column: Any) -> None:
+    digest = world.publish()
+    plan = json.loads(json.dumps(signed_payload(world, digest)["plan"]))
+    plan["query"]["column"] = column
+    world.publish("hostile", plan=plan)
+    (world.home.plans_folder / "nowhere.json").symlink_to("nothing")
+    (world.home.publishers / "empty.pub").write_text("")
+
+    async def test(ask: Asked) -> None:
+        ask.service._look()
+        assert set(ask.service._publications.found) == {digest}
+        problems = " ".join(ask.service._publications.problems)
+        assert "hostile.json: " in problems and "empty.pub: " in problems and "nowhere.json: " in problems
+
+    asking(world, clock, test)
+
+
+def signed_payload(world: World, digest: bytes) -> dict[str, Any]:
+    return dict(json.loads(signed.read(world.home.plans_folder / "fruit.json")["payload"]))
+
+
+def test_only_what_was_withdrawn_is_discarded_early(world: World, clock: Clock) -> None:
+    """A key that nobody trusts any more holds a period back, until its end; it may be trusted again."""
+    digest = world.publish()
+
+    async def test(ask: Asked) -> None:
+        for _ in range(3):
+            await ask.plain(sealing.pack(digest, 0, [world.report(digest, 0)]))
+        key = world.home.publishers / "one.pub"
+        text = key.read_text()
+        key.unlink()
+        ask.service._look()
+        clock.now = START + LENGTH + 60
+        assert ask.service.release_due(discard=True) == [] and ask.contributors((digest, 0)) == 3
+        key.write_text(text)
+        ask.service._look()
+        assert len(ask.service.release_due()) == 1
+
+    asking(world, clock, test)
+
+
+def test_a_withdrawal_is_one_in_any_order_of_its_keys(world: World, clock: Clock) -> None:
+    digest = world.publish()
+    payload = {"reason": "x" * 200, "name": "fruit", "publication": digest.hex(), "version": 1}
+    world.drop("withdrawn.json", "shuffledp withdrawal 1", payload | {"format": "shuffledp withdrawal"})
+
+    async def test(ask: Asked) -> None:
+        assert digest in ask.service._publications.withdrawals and not ask.service._publications.problems
+
+    asking(world, clock, test)
+
+
 def test_only_the_key_that_published_withdraws(world: World, clock: Clock) -> None:
     digest = world.publish()
     other = World(world.folder.with_name("other"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +138,7 @@ def withdraw(published: str, keys: Path, reason: str, out: str) -> None:
 
 def _seconds(name: str, text: str) -> int:
     number, unit = text[:-1], _UNITS.get(text[-1:])
-    if unit is None or not number.isdecimal():
+    if unit is None or not re.fullmatch("[0-9]{1,12}", number):
         raise ParameterError(f"--{name} must be a time such as 90s, 30m, 6h, 1d or 4w, got {text!r}; write it so.")
     return int(number) * unit
 

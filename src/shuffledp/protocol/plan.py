@@ -96,6 +96,8 @@ class Plan:
         if not self.name.isprintable():
             raise ParameterError(f"name must be a line of readable text, got {self.name!r:.60}; remove the rest.")
         _refuse_files(self.query)
+        if len(set(self.query.columns)) != len(self.query.columns):
+            raise ParameterError(f"columns must be different, got {self.query.columns!r:.60}; name each once.")
         if not self.query.randomizer._runs_alone:
             raise ParameterError(
                 f"mechanism must be one that a user can run alone, got {self.query.randomizer.spec}, whose messages "

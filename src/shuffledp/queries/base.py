@@ -43,7 +43,10 @@ class Query(ABC):
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the data that it reads."""
-        return (self.column,) if isinstance(self.column, str) else self.column
+        names = (self.column,) if isinstance(self.column, str) else self.column
+        if not isinstance(names, tuple) or not names or not all(isinstance(name, str) for name in names):
+            raise ParameterError(f"column must be a name, got {self.column!r:.60}; write column='wait'.")
+        return names
 
     @property
     def randomizer(self) -> Randomizer:

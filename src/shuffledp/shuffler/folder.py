@@ -15,7 +15,7 @@ from .._support.files import write_whole
 from ..errors import ParameterError, ShuffleDPError
 from . import keys, signed
 from .oblivious_http import GatewayKeys
-from .publication import CONTEXT, Publication, Withdrawal
+from .publication import CONTEXT, WITHDRAWAL, Publication, Withdrawal
 from .store import CATALOGS, SqliteStore, Store, StoreUnavailableError
 
 
@@ -119,7 +119,9 @@ class ShufflerFolder:
         """The settings: who owns batches that are being released, and where the store is."""
         try:
             found = json.loads((self.folder / "config.json").read_text("utf-8"))
-            if found["format"] != "shuffledp shuffler" or found["version"] != 1 or not isinstance(found["owner"], str):
+            texts = found["owner"], found.get("store", "")
+            known = found["format"] == "shuffledp shuffler" and found["version"] == 1
+            if not known or not all(isinstance(text, str) for text in texts):
                 raise ValueError
         except (OSError, ValueError, KeyError, TypeError):
             raise ParameterError(
@@ -150,7 +152,18 @@ class ShufflerFolder:
     def seen(self) -> tuple[object, ...]:
         """Return names and times of the files of publications, publishers and keys, to notice a change."""
         files = [self.ohttp, *self.publishers.glob("*.pub"), *self.plans_folder.glob("*.json")]
-        return tuple(sorted((str(f), s.st_mtime_ns, s.st_size, s.st_ino) for f in files for s in [f.stat()]))
+        return tuple(sorted(map(_stated, files)))
+
+    def _trusted(self) -> tuple[dict[str, Any], list[str]]:
+        """Return the keys of publishers, and a sentence for each file that holds none."""
+        trusted: dict[str, Any] = {}
+        problems = []
+        for path in sorted(self.publishers.glob("*.pub")):
+            try:
+                trusted.update(keys.trusted([path]))
+            except ShuffleDPError as error:
+                problems.append(f"{path.name}: {error}")
+        return trusted, problems
 
     def publications(self, store: Store, now: float, *, keep: bool = True) -> Publications:
         """Read every publication and withdrawal that a trusted publisher signed; others are named in ``problems``.
@@ -160,10 +173,9 @@ class ShufflerFolder:
         Otherwise a user could answer one period under two publications, and be counted twice.  Withdrawn and expired
         ones do not matter.  ``keep=False`` remembers nothing.
         """
-        trusted = keys.trusted(self.publishers)
+        trusted, problems = self._trusted()
         offered: dict[bytes, tuple[str, Publication]] = {}
         withdrawals: list[tuple[str, Withdrawal, Any]] = []
-        problems = []
         for path in sorted(self.plans_folder.glob("*.json")):
             try:
                 envelope = signed.read(path)
@@ -214,7 +226,16 @@ def _term(digest: bytes, envelope: Any, void: Collection[bytes], now: float) -> 
 
 def _is_withdrawal(envelope: object) -> bool:
     """Return True if a file says that it is one; its signature decides."""
-    return isinstance(envelope, dict) and '"shuffledp withdrawal"' in str(envelope.get("payload"))[:100]
+    return signed.payload_of(WITHDRAWAL, envelope).get("format") == "shuffledp withdrawal"
+
+
+def _stated(path: Path) -> tuple[object, ...]:
+    """Return what changes when a file does; nothing of one that is gone or leads nowhere."""
+    try:
+        found = path.stat()
+    except OSError:
+        return (str(path),)
+    return str(path), found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _missing(path: Path) -> bool:

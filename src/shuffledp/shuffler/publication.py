@@ -26,7 +26,7 @@ from .._support import validation as check
 from .._support.json_ready import json_object
 from .._support.numbers import round_up
 from .._support.reading import mapping
-from ..errors import ParameterError
+from ..errors import ParameterError, ShuffleDPError
 from ..protocol.plan import Plan
 from ..protocol.portable import charge, portable
 from . import sealing, signed
@@ -38,6 +38,8 @@ VERSION = 1
 _SHARE, _SHARE_OF_MORE = 0.01, 0.5
 #: How tightly delta is computed where a stated eps is below the one that is computed here, and room for roundings.
 _TIGHTEST, _ROUNDING = 1e-7, 1e-12
+#: What a hostile plan may raise beside refusals.
+_UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 #: Times are whole seconds up to this.
 _LAST = 2**42
 _GUARANTEE = ("epsilon", "delta", "local_epsilon")
@@ -77,8 +79,7 @@ def publish(
     """
     made = portable(plan)
     name = name or plan.name
-    if not name or not name.isprintable() or len(name) > 200:
-        raise ParameterError(f"name must be a line of readable text, got {name!r:.60}; name the plan.")
+    _named(name, "name", "name the plan")
     _refuse_large(made)
     least = plan.smallest_batch
     grace = _seconds("grace", grace)
@@ -240,8 +241,16 @@ class Publication:
         )
         analyst = mapping("analyst of the publication", given["analyst"], needed=["sealing"])["sealing"]
         _x25519(analyst)
-        plan = Plan.from_dict(given["plan"], verify=False)
-        made = portable(plan)
+        try:
+            plan = Plan.from_dict(given["plan"], verify=False)
+            made = portable(plan)
+        except ShuffleDPError:
+            raise
+        except _UNREADABLE as error:  # whatever it is, the files of other publishers must still be read
+            raise ParameterError(
+                f"the plan of the publication must be one that can be run, got {type(error).__name__} "
+                f"({str(error)[:200]}); publish another."
+            ) from None
         if program_text(made) != given["program"]:
             raise ParameterError("program of the publication must be that of its plan, got another; publish it again.")
         _refuse_large(made)
@@ -335,9 +344,13 @@ def _checked(context: str, given: dict[str, Any], needed: tuple[str, ...]) -> di
     if given.get("format") != f"shuffledp {kind}" or isinstance(stated, bool) or stated != VERSION:
         raise ParameterError(f"version of the {kind} must be {VERSION}, got {stated!r:.40}; update shuffledp.")
     found = mapping(kind, given, needed=needed)
-    if not isinstance(found["name"], str) or not found["name"]:
-        raise ParameterError(f"name of the {kind} must be a text, got {found['name']!r:.40}; publish it again.")
+    _named(found["name"], f"name of the {kind}", "publish it again")
     return found
+
+
+def _named(name: object, what: str, advice: str) -> None:
+    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > 200:
+        raise ParameterError(f"{what} must be a line of readable text, got {name!r:.60}; {advice}.")
 
 
 def _x25519(text: object) -> X25519PublicKey:

@@ -205,7 +205,7 @@ ROWS = 8192
 def manifest_in(envelope: object, trusted: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest that a trusted shuffler signed."""
     found = mapping("manifest", signed.open_(CONTEXT, envelope, trusted), needed=_KEYS)
-    if (found["format"], found["version"]) != ("shuffledp manifest", 1):
+    if found["format"] != "shuffledp manifest" or type(found["version"]) is not int or found["version"] != 1:
         raise ParameterError(
             f"manifest must be of version 1, got {found['format']!r:.40} {found['version']!r:.20}; update shuffledp."
         )
@@ -260,6 +260,11 @@ class ReleasedBatch:
                     f"{name} of the manifest must be that of the publication, {wanted}, got {got!r:.80}; collect with "
                     "the publication that its clients had."
                 )
+        if publication.window(found["period"])[0] >= publication.expires:
+            raise ParameterError(
+                f"period of the manifest must start before the publication expires, got {found['period']}; ask the "
+                "shuffler."
+            )
         if found["contributors"] < publication.minimum:
             raise ParameterError(
                 f"a batch must have {publication.minimum:,} contributors, got {found['contributors']:,}; a shuffler "

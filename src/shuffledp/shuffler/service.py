@@ -219,7 +219,7 @@ class Service:
         overdue = 0  # how long the period that ended first has waited for its release
         lines = [(f"shuffledp_shuffler_{name[0]}", name[1:], n) for name, n in sorted(dict(self.metrics).items())]
         for held in (one for one in self._held if not one.finished):
-            labels = (held.place[0].hex()[:12], str(held.place[1]), held.state)
+            labels = (held.place[0].hex(), str(held.place[1]), held.state)
             lines.append(("shuffledp_shuffler_contributors", labels, held.contributors))
             if found := self._publications.remembered(held.place[0]):
                 overdue = max(overdue, int(self._clock()) - found[0].window(held.place[1])[1] - found[0].grace)
@@ -282,7 +282,7 @@ class Service:
         place: dict[str, Any] = {"outbox": self.home.outbox, "owner": self.home.config["owner"]}
         remove_abandoned(held, **place)
         found = self._publications.remembered(held.place[0])
-        now = math.inf if found and found[1] and discard else self._clock()
+        now = math.inf if discard and held.place[0] in self._publications.withdrawals else self._clock()
         todo = found and due(held, found[0], withdrawn=found[1], now=now)
         if not found or not todo:
             return

@@ -122,8 +122,9 @@ class Verified:
         proof = "certified" if self.proof else "computed again, not certified: no certificate covers this mechanism"
         return [
             f"Verified: batch {manifest['batch']} of plan {self.publication.plan.digest}, period {manifest['period']}.",
-            f"Published by {self.publication.key} as {self.publication.digest}, with the program of this plan; "
-            f"signed by shuffler {self.signers[0]} and analyst {self.signers[1]}.",
+            f"Signed by shuffler {self.signers[0]} and analyst {self.signers[1]}, who name publication "
+            f"{self.publication.digest} of publisher {self.publication.key}, with the program of this plan (whether "
+            "that publisher signed it is not checked here).",
             f"{manifest['contributors']:,} contributors, {said['real']:,} messages, {said['blank']:,} blanks; refused "
             f"by the shuffler: {intake or 'none'}; by the analyst: {bad or 'none'}.",
             f"For the {count_of(claim['n'])} who can have sent proper reports{against}: ({round_up(claim['epsilon'])}, "
@@ -147,7 +148,7 @@ def verify_statement(
         envelope = read_json(path, STATEMENT)
         try:
             said = mapping("statement", signed.open_(CONTEXT, envelope, analysts), needed=_KEYS)
-            if (said["format"], said["version"]) != ("shuffledp statement", 1):
+            if said["format"] != "shuffledp statement" or type(said["version"]) is not int or said["version"] != 1:
                 raise ParameterError(f"statement must be of version 1, got {said['version']!r:.20}; update shuffledp.")
             manifest = manifest_in(said["manifest"], shufflers)
         except signed.SignatureError as error:
