@@ -20,6 +20,7 @@ from shuffledp.calibration.search import best_of_range, largest
 from shuffledp.calibration.target import Target
 from shuffledp.mechanisms import registry
 from shuffledp.mechanisms.parameters import declared
+from shuffledp.numerics.composition import sequential
 
 TOL = 1e-4
 #: Every registered mechanism with an eps0, with the parameters that are not solved for.
@@ -320,6 +321,18 @@ def test_several_reports_share_a_whole_number_of_messages() -> None:
         for m in (vars(found)["messages"], vars(found)["messages"] - 1)
     ]
     assert spent[0] <= 0.2 < spent[1]
+
+
+def test_settings_are_compared_for_one_report_where_users_send_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Composing the reports of a user for every setting takes half a minute: only the chosen one is composed."""
+    composed: list[Any] = []
+    build = sequential.build
+    monkeypatch.setattr(sequential, "build", lambda *args, **more: composed.append(args) or build(*args, **more))
+    ask: dict[str, Any] = {"n": 10_000, "delta": 1e-6, "reports_per_user": 2}
+    found: Any = sdp.calibrate("local-hash:d=64", epsilon=0.5, **ask)
+    assert len(composed) <= 10
+    assert found.l == pytest.approx(114, rel=0.05)
+    assert 0.5 * (1.0 - 1e-4) <= sdp.amplify(found, **ask).epsilon <= 0.5
 
 
 @pytest.mark.slow

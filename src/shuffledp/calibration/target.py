@@ -58,11 +58,12 @@ class Target:
 
     @cached_property
     def single(self) -> Target:
-        """The approximate target of one round, from which searches start and for which settings are chosen."""
-        if self.count == 1:
+        """The approximate target of one report, from which searches start and for which settings are chosen."""
+        uses = self.count * self.crowd.reports_per_user
+        if uses == 1:
             return self
-        once = epsilon_of(mu_of(self.epsilon, self.delta) / math.sqrt(self.count), self.delta)
-        return replace(self, epsilon=min(once, self.epsilon), count=1)
+        once = epsilon_of(mu_of(self.epsilon, self.delta) / math.sqrt(uses), self.delta)
+        return replace(self, crowd=replace(self.crowd, reports_per_user=1), epsilon=min(once, self.epsilon), count=1)
 
     def reached(self, mechanism: Mechanism) -> float:
         """eps as amplify, or the accountant, would report it."""
@@ -102,7 +103,7 @@ class Target:
                 start=start,
                 window=-math.log1p(-self.single._accuracy(self.tol)),
                 close=_JUMP,
-                reach=min(max(2.0 * self.tol, _SURE), jump) if self.count == 1 else 0.2,
+                reach=min(max(2.0 * self.tol, _SURE), jump) if self.single is self else 0.2,
                 slope=min(max(slope, 0.1), 1e12),
             )
             value = None if u is None else unknown.value(u)
