@@ -53,6 +53,17 @@ def test_a_smooth_excess_costs_few_looks() -> None:
     assert len(looked) <= 12  # a bisection takes 17 and more
 
 
+def test_a_start_that_is_far_off_costs_few_looks() -> None:
+    looked: list[int] = []
+
+    def excess(n: int) -> float:  # several rounds, whose search starts from an approximation
+        looked.append(n)
+        return 10.0 * (8850.0 / n) ** 0.7 - 10.0
+
+    assert smallest_whole(excess, low=1, high=10**15, start=11_634) == 8850
+    assert len(looked) <= 12  # doubling the steps alone takes 19
+
+
 def test_a_wiggle_ends_where_the_number_below_fails() -> None:
     def excess(n: int) -> float:
         return 1e6 - n + 500.0 * math.sin(0.1 * n)

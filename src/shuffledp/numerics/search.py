@@ -57,7 +57,8 @@ def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start
     """A whole number k in [low, high] with excess(k) <= 0, where k = low or excess(k - 1) > 0.
 
     If the excess falls, k is the smallest such number; None if ``high`` fails.  Steps from ``start`` double until they
-    bracket k.  Only the sign of the excess decides; its size, which may be infinite, says where to search next.
+    bracket k, or follow chords if these are longer.  Only the sign of the excess decides; its size, which may be
+    infinite, says where to search next.
 
     Examples
     --------
@@ -75,14 +76,21 @@ def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start
             below = look(max(low, here.at - step))
             if not below.excess <= 0.0:
                 return close_in(excess, below, here).at
-            here, step = below, 2 * step
+            here, step = below, _farther(here, below, step)
         return here.at
     while here.at < high:
         above = look(min(high, here.at + step))
         if above.excess <= 0.0:
             return close_in(excess, here, above).at
-        here, step = above, 2 * step
+        here, step = above, _farther(here, above, step)
     return None
+
+
+def _farther(last: Look, here: Look, step: int) -> int:
+    """Twice the step, or slightly more than the chord needs to cross 0, if that is more (up to a quarter of ``at``)."""
+    slope = abs(here.excess - last.excess) / abs(here.at - last.at)
+    needed = 1.05 * abs(here.excess) / slope if 0.0 < slope < math.inf else 0.0
+    return max(2 * step, int(min(needed, 0.25 * here.at)))
 
 
 def close_in(excess: Callable[[int], float], below: Look, enough: Look) -> Look:
