@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 MAX_PAIRS = 256
 #: What is added to an eps that balls did not confirm, beside a part of tol: the rounding of a law matters for tiny eps.
 _STEPS_UP = tuple(2.0**-k for k in (48, 45, 42, 39, 36, 33))
+#: The most that one such step adds to eps, in units of tol.
+_FARTHEST = 5.0
 #: A search for a larger eps ends here, where squares of e^eps are still doubles: there may be no eps that is enough.
 _LARGEST = 300.0
 _LAW = ("P0", "P1", "t")
@@ -94,6 +96,7 @@ def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: fl
     """The smallest eps from ``epsilon`` on (about) at which balls prove delta for all laws, and the proofs."""
     if swaps := [law for law in laws if isinstance(law, SwapPair)]:
         epsilon = _provable(swaps, n, epsilon, delta, tol)
+    last, over = epsilon, 0.0
     for attempt, step_up in enumerate(_STEPS_UP):
         stated, target = Fraction(epsilon), Fraction(delta)
         methods = [(law, _method_for(law, n, epsilon, delta, tol, attempt)) for law in laws]
@@ -104,7 +107,10 @@ def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: fl
             steps.append(Step(law, method, proof.lower, proof.upper))
         if all(step.upper <= target for step in steps):
             return epsilon, tuple(steps)
-        epsilon = epsilon * (1.0 + 0.3 * tol) + step_up
+        excess, more = float(max(step.upper for step in steps) - target), 0.3 * tol * epsilon + step_up
+        if excess < over:  # the secant says how much eps lacks: more nodes alone may never be enough
+            more = max(more, min(1.05 * excess * (epsilon - last) / (over - excess), _FARTHEST * tol * epsilon))
+        last, over, epsilon = epsilon, excess, epsilon + more
     raise CertificationError(
         f"ball arithmetic could not confirm eps = {epsilon!r} at delta = {delta!r}; try a larger tol."
     )
