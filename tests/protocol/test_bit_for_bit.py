@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import os
 import subprocess
@@ -13,12 +14,15 @@ import pytest
 
 import shuffledp as sdp
 from contract.cases import all_cases
+from house import vectors
 from house.vectors import CASES, TWICE
 from reference.places import ROOT
 from shuffledp._support.exponentials import LOG2, exp, expm1, tanh
 from shuffledp.mechanisms.parameters import declared
+from shuffledp.protocol.portable import portable
 from shuffledp.queries.base import Query
 from shuffledp.queries.ranges import RangeQuery
+from shuffledp.randomness import whole_numbers
 
 Q = sdp.queries
 _BUDGETS = (None, 0.01, 0.7, 1.1, 2.3, 3.9, 5.7, 8.2)
@@ -87,6 +91,16 @@ def test_programs_do_not_depend_on_the_last_digits_of_a_library(factor: float) -
     assert len(here) > 250
     assert sum(program is not None for program in here.values()) > 250
     assert [name for name in here if json.dumps(here[name]) != json.dumps(there[name])] == []
+
+
+@pytest.mark.parametrize("name", ["poisson-histogram", "poisson-sum", "pure-dump-poisson", "window", "gaussian"])
+@pytest.mark.parametrize("digits", [6, 200])
+def test_programs_do_not_depend_on_the_decimal_context_of_the_caller(name: str, digits: int) -> None:
+    plan = vectors.plan(name)
+    held = portable(plan)
+    whole_numbers._poisson_table.cache_clear()
+    with decimal.localcontext(prec=digits, rounding=decimal.ROUND_UP):
+        assert portable(plan) == held
 
 
 def test_exponentials_are_the_nearest_doubles() -> None:

@@ -116,7 +116,7 @@ def _places(rare: Fraction) -> Fraction:
     if not rare:
         return rare
     kept = _DECIMAL.divide(Decimal(rare.denominator - rare.numerator), Decimal(rare.denominator))
-    return Fraction(-_DECIMAL.ln(kept))
+    return -Fraction(_DECIMAL.ln(kept))
 
 
 # -- rows of bits, eight to a byte (numpy.packbits), one row per user --------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import comb
 
 import numpy as np
@@ -53,7 +53,7 @@ def _poisson_table(mean: Fraction) -> tuple[int, LookupTable]:
     """The first value with a weight, and the law from there: in units of 2^-128, from 60 decimal digits."""
     exact = _DECIMAL.divide(Decimal(mean.numerator), Decimal(mean.denominator))
     unit = Decimal(2**_BITS)
-    chance, k = _DECIMAL.exp(-exact), 0
+    chance, k = _DECIMAL.exp(_DECIMAL.minus(exact)), 0
     weights: list[int] = []
     first = 0
     while k <= mean or weights[-1] > 2 ** (_BITS - 100):
@@ -86,7 +86,7 @@ def poisson_cuts(mean: Fraction, chance: Fraction) -> tuple[int, list[str], Frac
     if mean > _MOST_MEAN_LISTED:
         raise ParameterError(f"mean must be at most {_MOST_MEAN_LISTED:,} messages, got {float(mean):g}; lower it.")
     exact, unit = _MORE_DIGITS.divide(Decimal(mean.numerator), Decimal(mean.denominator)), Decimal(2**_BITS)
-    listed = [_MORE_DIGITS.exp(-exact)]
+    listed = [_MORE_DIGITS.exp(_MORE_DIGITS.minus(exact))]
     rare = _MORE_DIGITS.divide(Decimal(99 * chance.numerator), Decimal(100 * chance.denominator))
     rarest = _MORE_DIGITS.divide(rare, Decimal(2**20))
     while len(listed) <= 2 * mean or listed[-1] > rarest:
@@ -149,14 +149,16 @@ def _digit_chances(ratio: float, digits: int | None) -> tuple[Fraction, ...]:
     found: list[Fraction] = []
     power = Decimal(ratio)
     while power > _RARE and (digits is None or len(found) < digits):
-        found.append(Fraction(_DECIMAL.divide(power, 1 + power)))
+        found.append(Fraction(_DECIMAL.divide(power, _DECIMAL.add(1, power))))
         power = _DECIMAL.multiply(power, power)
     return tuple(found)
 
 
 def share_right(left: float, right: float, mode: int) -> Fraction:
     """Pr[N >= mode] of the weights left^(mode - N) below the mode (N >= 0) and right^(N - mode) from it on."""
-    q = Decimal(left)
-    below = _DECIMAL.divide(_DECIMAL.multiply(q, 1 - _DECIMAL.power(q, mode)), 1 - q) if mode and left else Decimal(0)
-    above = _DECIMAL.divide(Decimal(1), 1 - Decimal(right))
+    q, less = Decimal(left), partial(_DECIMAL.subtract, Decimal(1))
+    below = Decimal(0)
+    if mode and left:
+        below = _DECIMAL.divide(_DECIMAL.multiply(q, less(_DECIMAL.power(q, mode))), less(q))
+    above = _DECIMAL.divide(Decimal(1), less(Decimal(right)))
     return min(Fraction(_DECIMAL.divide(above, _DECIMAL.add(above, below))), Fraction(1))

@@ -90,7 +90,7 @@ class _Noise:
 
     def __init__(self, rate: float) -> None:
         self._most = math.ceil(_REACH / rate)
-        ratio = int(_DECIMAL.multiply(_DECIMAL.exp(-Decimal(rate)), Decimal(2**_UNIT)))
+        ratio = int(_DECIMAL.multiply(_DECIMAL.exp(Decimal(-rate)), Decimal(2**_UNIT)))
         power, powers = 1 << _UNIT, []
         for _ in range(self._most):
             powers.append(power)
