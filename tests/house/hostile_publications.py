@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import shuffledp as sdp
+from house.hostile_programs import programs
 from reference.places import ROOT
 from shuffledp.protocol.portable import portable
 from shuffledp.queries.base import Query
@@ -243,6 +244,16 @@ def _law_cases() -> dict[str, Any]:
     }
 
 
+def _program_cases() -> dict[str, Any]:
+    def publication(program: dict[str, Any]) -> Envelope:
+        return _program(lambda honest: honest.update(program))
+
+    return {
+        f"program-{name}": case(f"{reason}: {name}", publication(program))
+        for name, (reason, program) in programs().items()
+    }
+
+
 def _terms_cases() -> dict[str, Any]:
     fields: dict[str, Envelope] = {
         "minimum-1": _field(minimum=1),
@@ -408,7 +419,7 @@ def _state_cases() -> dict[str, Any]:
 
 def cases() -> dict[str, dict[str, Any]]:
     """All cases by the names of their files."""
-    made = (_honest_cases, _law_cases, _terms_cases, _text_cases, _envelope_cases, _state_cases)
+    made = (_honest_cases, _law_cases, _program_cases, _terms_cases, _text_cases, _envelope_cases, _state_cases)
     return {name: found for make in made for name, found in make().items()}
 
 

@@ -3,7 +3,7 @@
 import { attempt, concat, fromBase64, fromHex, integer, Refusal, text, toBase64, utf8 } from "./bytes.js";
 import { seal } from "./hpke.js";
 import { parse } from "./json.js";
-import { Draws, drawRows, secure } from "./law.js";
+import { Draws, drawRows, rowOf, secure } from "./law.js";
 import { decodeResponse, encapsulate, encodeRequest, keyConfig } from "./ohttp.js";
 import { current, pinned } from "./publication.js";
 
@@ -95,9 +95,16 @@ export class Client {
     const key = keyOf(plan, plan.period);
     let kept = await this.#update(key);
     if (kept === undefined) {
-      const made = JSON.stringify({ sent: false, body: toBase64(await makeReport(plan, rows)) });
+      for (const row of rows) rowOf(plan.program, row); // what the caller can mend, before the period is spent
       await this.#claim(plan, key);
+      let [made, failed] = [LOST];
+      try {
+        made = JSON.stringify({ sent: false, body: toBase64(await makeReport(plan, rows)) });
+      } catch (error) {
+        failed = error; // kept as well: drawing until nothing fails would be another law
+      }
       kept = await this.#update(key, (old) => old ?? made); // another tab may have been first
+      if (failed) throw failed;
     }
     return this.#deliver(plan, plan.period, kept);
   }
@@ -143,14 +150,14 @@ export class Client {
 
   async #deliver({ name, digest }, period, kept) {
     if (kept === SENT) return { status: "already sent", name, digest, period };
-    if (kept === LOST) throw new Refusal("time", "The report of this period is too late to be delivered; it is given up.");
+    if (kept === LOST) throw new Refusal("time", "The report of this period has failed or is too late; it is given up.");
     const body = await attempt("storage", "The storage holds a report that cannot be read", () => fromBase64(JSON.parse(kept).body));
     const { target, plain } = this.#settings;
-    const { status, content } = await (plain ? this.#fetch(target, REPORTS, body) : this.#oblivious(body));
+    const { status, content, outer } = await (plain ? this.#fetch(target, REPORTS, body) : this.#oblivious(body));
     // Should this fail: the shuffler has answered, and at worst the same bytes are sent once more and count once.
     const settle = (state) => this.#update(keyOf({ digest }, period), () => state).catch(() => undefined);
     const said = new TextDecoder().decode(content).match(/"error": *"(.{1,300}?)"/)?.[1] ?? status; // the service's own sentence
-    if (status === GONE) {
+    if (status === GONE && !outer) {
       await settle(LOST);
       throw new Refusal("time", `The service takes this report no more (${said}); it is given up.`);
     }
@@ -159,7 +166,7 @@ export class Client {
     return { status: "sent", name, digest, period };
   }
 
-  /** A fresh encapsulation every time, under the key that the service has now. */
+  /** A fresh encapsulation every time, under the key that the service has now; anybody may have said an outer answer. */
   async #oblivious(content) {
     const { base, target } = this.#settings;
     const config = await this.#get("ohttp-keys", keyConfig);
@@ -167,7 +174,7 @@ export class Client {
     const request = { method: "POST", scheme: base.protocol.slice(0, -1), authority: base.host, path: "/reports", headers, content };
     const { sealed, open } = await encapsulate(config, encodeRequest(request));
     const answer = await this.#fetch(target, "message/ohttp-req", sealed);
-    return answer.status === 200 ? understood("an answer", async () => decodeResponse(await open(answer.content))) : answer;
+    return answer.status === 200 ? understood("an answer", async () => decodeResponse(await open(answer.content))) : { ...answer, outer: true };
   }
 
   /** A document of the service. */

@@ -4,7 +4,7 @@ export declare class Refusal extends Error {
   /**
    * - `setting`: the client was set up wrongly
    * - `trust`: a document is not signed by a pinned publisher, altered, withdrawn or older than one before
-   * - `time`: the plan has not started or has expired, the clock is wrong, or the report came too late and is given up
+   * - `time`: the plan has not started or has expired, the clock is wrong, or the report came too late or failed and is given up
    * - `value`: the value has not the shape that the plan asks for
    * - `law`: the plan cannot be run by this version of the client, or only if its program is pinned
    * - `storage`: what must be remembered cannot be

@@ -13,7 +13,7 @@ function expected(fits, value) {
   return value;
 }
 
-const limit = (hex) => BigInt("0x" + expected(/^[0-9a-f]{32,33}$/.test(hex), hex));
+export const limit = (hex) => BigInt("0x" + expected(/^[0-9a-f]{32,33}$/.test(hex), hex));
 /** floor(share 2^128): scaling by a power of two is exact. */
 const threshold = (share) => BigInt(Math.floor(share * 2 ** 128));
 const rising = (numbers) => [...numbers].sort((a, b) => a - b);
@@ -147,7 +147,8 @@ const LAWS = {
 };
 
 export function ofKind(known, what, node) {
-  if (!Object.hasOwn(known, node?.kind)) throw new Refusal("law", `The ${what} is of a kind that is not known; update the client.`);
+  if (typeof node?.kind !== "string" || !Object.hasOwn(known, node.kind))
+    throw new Refusal("law", `The ${what} is of a kind that is not known; update the client.`);
   return known[node.kind];
 }
 
@@ -242,7 +243,7 @@ const INPUTS = {
 const readInput = (node, row, r) => ofKind(INPUTS, "input", node)(node, row, r);
 
 /** One value for every column. */
-function rowOf({ columns, input }, value) {
+export function rowOf({ columns, input }, value) {
   const own = (name) => (Object.hasOwn(value, name) ? value[name] : undefined);
   if (isMapping(value)) {
     const [first] = columns;

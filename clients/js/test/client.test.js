@@ -184,6 +184,40 @@ test("a report that the shuffler will never take is given up", async () => {
   assert.equal(service.arrived.length, 1);
 });
 
+test("only the service can say that a report is too late: what is not sealed may be a relay's", async () => {
+  const { service } = await scene();
+  let status = 410;
+  const relay = async (url, init) => (status && init.method === "POST" ? new Response('{"error":"gone."}', { status }) : service.fetch(url, init));
+  const storage = new MemoryStorage();
+  const relayed = { service: "https://shuffler.example", publishers: [alice.line], programDigest: await programDigestOf(PROGRAM), storage, now: () => 1234, fetch: relay };
+  for (const more of [{}, { relay: "https://relay.example" }])
+    await refused(new Client({ ...relayed, ...more }).report("fruit", "pear"), "delivery", /\(gone\.\); the same report can be sent again/);
+  status = 0;
+  assert.equal((await new Client(relayed).report("fruit", "apple")).status, "sent");
+  service.status = 410;
+  const plain = new Client({ ...relayed, storage: new MemoryStorage(), plain: true });
+  await refused(plain.report("fruit", "pear"), "time", /it is given up/);
+  await refused(plain.report("fruit", "pear"), "time", /too late/);
+});
+
+test("a period whose draw has failed is not drawn again, under whatever plan", async () => {
+  const { service, clock, storage, made, digest } = await scene({ publications: [{ analyst: { sealing: toBase64(new Uint8Array(32)) } }] });
+  await refused(made().report("fruit", "pear"), "law", /cannot be run/);
+  assert.equal(await storage.update(`report ${digest} 2`, (old) => old), '{"sent":false}');
+  await refused(made().report("fruit", "pear"), "time", /has failed/);
+  service.plans.publications = [await alice.sign("publication", published(analyst, { serial: 2 }))];
+  await refused(made().report("fruit", "pear"), "trust", /another one than this period was answered with/);
+  clock.now = 1300;
+  assert.equal((await made().report("fruit", "pear")).status, "sent");
+});
+
+test("a row of another shape does not spend the period", async () => {
+  const { service, client } = await scene({ publications: [{ program: { ...PROGRAM, columns: ["fruit", "other"] } }] });
+  await refused(client.reportRows("fruit", [["pear", 1], "pear"]), "value", /one entry for each of fruit, other/);
+  assert.equal((await client.report("fruit", ["pear", 1])).status, "sent");
+  assert.equal(service.arrived.length, 1);
+});
+
 test("an error page of a proxy, in whatever bytes, is a refusal like any other", async () => {
   const { service } = await scene();
   const programDigest = await programDigestOf(PROGRAM);

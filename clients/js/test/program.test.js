@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { toHex } from "../src/bytes.js";
 import { parse } from "../src/json.js";
-import { drawRows } from "../src/law.js";
+import { drawRows, encodedBytes } from "../src/law.js";
 import { checkProgram } from "../src/program.js";
 
 const close = 1e-9;
@@ -36,6 +36,7 @@ const numbers = (many) => Array.from({ length: many }, (_, i) => i);
 const bins = (column, many) => ({ kind: "bins", column, low: 0, high: many, missing: 0, bins: many, option: false });
 const items = (many, size) => ({ kind: "items", column: 0, labels: numbers(many), other: -1, size, separator: "", fill: many });
 const byte = { kind: "number", bytes: 1 };
+const member = { kind: "numbers", bytes: 1, count: 1 };
 const every = (...lists) => lists.reduce((found, list) => found.flatMap((row) => list.map((x) => [...row, x])), [[]]);
 
 /** [what, input, values, law, encoding, rows] */
@@ -45,9 +46,9 @@ const LAWS = [
   ["keep, twice", label(4), numbers(4), { kind: "keep", size: 4, keep: hex(2) }, byte, 2],
   ["bits", label(3), numbers(3), { kind: "bits", size: 3, one: hex(6), zero: hex(2) }, { kind: "bits", size: 3 }],
   ["bits, the other way", label(3), numbers(3), { kind: "bits", size: 3, one: hex(1), zero: hex(4) }, { kind: "bits", size: 3 }],
-  ["subset", label(5), numbers(5), { kind: "subset", size: 5, members: 1, hits: [hex(4)] }],
-  ["subset of two", items(2, 2), every(numbers(2), numbers(2)), { kind: "subset", size: 4, members: 1, hits: [hex(2)] }],
-  ["subset, of the others", label(5), numbers(5), { kind: "subset", size: 5, members: 1, hits: [hex(7)] }],
+  ["subset", label(5), numbers(5), { kind: "subset", size: 5, members: 1, hits: [hex(4)] }, member],
+  ["subset of two", items(2, 2), every(numbers(2), numbers(2)), { kind: "subset", size: 4, members: 1, hits: [hex(2)] }, member],
+  ["subset, of the others", label(5), numbers(5), { kind: "subset", size: 5, members: 1, hits: [hex(7)] }, member],
   ["window", label(7), numbers(7), { kind: "window", outputs: 8, cells: 2, uniform: hex(2) }],
   ["table", label(3), numbers(3), { kind: "table", rows: [[hex(1), hex(4)], [hex(2), hex(3)], [hex(2), hex(7)]] }],
   ["one-of", { kind: "each", of: [bins(0, 2), bins(1, 4)] }, every(numbers(2), numbers(4)),
@@ -94,8 +95,7 @@ function distribution(program, value) {
 for (const [what, input, values, law, encoding = byte, rows = 1] of LAWS)
   test(`the ratio of ${what} is that of all its messages`, () => {
     const columns = ["x", "y", "z"].slice(0, input.kind === "each" ? input.of.length : 1);
-    const bytes = { bits: 1, numbers: 3, all: 2 }[encoding.kind] ?? 1;
-    const program = { columns, input, law, encoding, message_bytes: bytes, slots: 1, reports_per_user: 1 };
+    const program = { columns, input, law, encoding, message_bytes: encodedBytes(encoding), slots: 1, reports_per_user: 1 };
     const laws = values.map((value) => distribution(program, value));
     let most = 1;
     for (const message of new Set(laws.flatMap((one) => [...one.keys()]))) {
@@ -117,6 +117,10 @@ test("laws whose values do not fit, or that take too long to check, are not beli
     { law: { kind: "table", rows: numbers(4).map(() => [hex(4), hex(2)]) } }, { law: { kind: "hadamard", outputs: 8, block: 6, keep: hex(2) } },
     { law: { kind: "hash", buckets: 4, bits: 1, keep: hex(2) } }, { law: { kind: "all", laws: [keep] } },
     { law: { kind: "messages", per: "value", own: { kind: "messages" }, dummy: keep, held: 0, first: 1, count: [] } },
+    { law: { kind: "messages", per: "value", own: keep, dummy: keep, held: 0, first: 1, count: [] } }, // in one slot
+    { law: { kind: "messages", per: "unit", own: keep, dummy: keep, held: 0, first: 0, count: [] } },
+    { law: { kind: "messages", per: "value", own: keep, dummy: { ...keep, size: 257 }, held: 0, first: 0, count: [hex(4)] }, slots: 2 },
+    { law: { kind: "messages", per: "constructor", own: keep, dummy: keep, held: 0, first: 0, count: [] } },
     { input: { kind: "bins", column: 0, low: 3, high: 3, missing: 3, bins: 2, option: false }, law: keep },
     { input: { kind: "bins", column: 0, low: -1e308, high: 1e308, missing: 0, bins: 2, option: false }, law: keep },
     { input: { kind: "number", column: 0, low: 0, high: 1, missing: 0, grids: [[0, 0, 1]] }, law: keep },

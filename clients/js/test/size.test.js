@@ -22,13 +22,13 @@ const bare = (source) =>
     .replace(/(^|\s)\/\/ .*$/gm, "")
     .split("\n").map((line) => line.trim().replace(/ ?([=<>?:,+&|{}()-]+) ?/g, "$1")).filter(Boolean).join("\n");
 
-test("under 43 kB, and under 21 kB as it is transferred", () => {
+test("under 46 kB, and under 22 kB as it is transferred", () => {
   const sources = [...loaded("index.js")].map((name) => readFileSync(new URL(name, folder), "utf8"));
   assert.equal(sources.length, readdirSync(folder).filter((name) => name.endsWith(".js")).length - 1); // all but file.js
   const size = Buffer.byteLength(sources.map(bare).join("\n"));
-  assert.ok(size > 10_000 && size < 43_000, `${size} bytes`);
+  assert.ok(size > 10_000 && size < 46_000, `${size} bytes`);
   const compressed = gzipSync(sources.join("")).length;
-  assert.ok(compressed < 21_000, `${compressed} bytes compressed`);
+  assert.ok(compressed < 22_000, `${compressed} bytes compressed`);
   console.log(`${size} bytes of code, ${compressed} compressed with comments`);
 });
 
