@@ -1,7 +1,7 @@
 """Key files: private keys as PKCS8 PEM that only their owner can read, public ones as a line ``ed25519 <base64url>``.
 
 Ed25519 keys sign (publishers, shufflers and analysts), X25519 keys open what was sealed to an analyst.  The shuffler's
-keys for Oblivious HTTP, which rotate, are in ohttp_keys.py.
+keys for Oblivious HTTP, which rotate, are in oblivious_http.py.
 """
 
 from __future__ import annotations
