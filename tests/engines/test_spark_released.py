@@ -26,7 +26,7 @@ def test_spark_counts_what_one_machine_counts(tmp_path: Path, cluster: Any, mech
     found = []
     for how in ({}, {"engine": "spark", "session": cluster}):
         collector = sdp.Collector(field.publication.plan)
-        counts, _ = collect(released, field.publication, field.sealing_key, collector, **how)
+        counts, _ = collect(released, field.sealing_key, collector, **how)
         found.append((counts, collector))
     (here, first), (there, second) = found
     assert here == there and here.refused["unopened"] == 5 and here.refused["copied"] == 2
