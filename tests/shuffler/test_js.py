@@ -115,7 +115,7 @@ def test_refusals_and_withdrawal(deployed: Deployed) -> None:
     deployed.withdraw()
     end = time.monotonic() + 20
     while (said := deployed.reported(["pear"])[0]).get("code") != "trust":  # until the service has seen the file
-        assert time.monotonic() < end and said.get("code") in (None, "delivery", "time")  # time: between list and report
+        assert time.monotonic() < end and said.get("code") in (None, "delivery", "time")  # time: since the list
     assert "was withdrawn by its publisher; nothing is sent." in said["message"]
 
 

@@ -15,7 +15,8 @@ from .tables import as_page
 from .text import visible
 
 _STYLE = (
-    "body{max-width:46em;line-height:1.4}h1{font-size:1.5em}h2{font-size:1.12em;margin:1em 0 .2em}p,ul{margin:.25em 0}"
+    "body{max-width:46em;line-height:1.4;overflow-wrap:anywhere}h1{font-size:1.5em}"
+    "h2{font-size:1.12em;margin:1em 0 .2em}p,ul{margin:.25em 0}"
     "@media print{body{font-size:10pt}}"
 )
 #: What Markdown, or a renderer that adds links and formulas to it, would act on.
