@@ -127,12 +127,11 @@ def single_batches() -> Iterator[Question]:
     for spec, crowd in (
         ("general:eps0=8", {"dropouts": 0.999999}),
         ("grr:eps0=20,d=16", {"colluding": 10**9 - 2}),
-        ("unary:eps0=4,d=100", {"participation": 1e-6}),
-        ("randomized-response:eps0=6", {"participation": 0.5, "dropouts": 0.3}),
-        ("laplace:eps0=6", {"participation": 0.01, "colluding": 0.5}),
-        ("pure-dump:d=16,messages=2", {"participation": 0.3, "dropouts": 0.5}),
-        ("metric-laplace:d01=1,dmax=10", {"participation": 0.5}),
-        ("sampling-rappor:eps0=2,d=100,s=5", {"participation": 0.9, "dropouts": 1000}),
+        ("unary:eps0=4,d=100", {"dropouts": 0.999}),
+        ("randomized-response:eps0=6", {"dropouts": 0.3}),
+        ("laplace:eps0=6", {"colluding": 0.5}),
+        ("pure-dump:d=16,messages=2", {"dropouts": 0.5}),
+        ("sampling-rappor:eps0=2,d=100,s=5", {"dropouts": 1000}),
     ):
         yield _asked("amplify", spec, n=10**9, delta=1e-11, **crowd)
 

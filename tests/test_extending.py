@@ -163,7 +163,7 @@ def test_never_below_the_truth(m: Any, eps0: float, d: int, n: int) -> None:
 
 
 def test_amplify_profile_and_batches(m: Any) -> None:
-    g = sdp.amplify(SPEC, **ASK, dropouts=10, participation=0.9)
+    g = sdp.amplify(SPEC, **ASK, dropouts=10)
     assert g.lower is not None and 0 < g.lower <= g.epsilon < 2 and g.mechanism == m.spec
     assert sdp.profile(m, n=1000, epsilon=np.array([g.epsilon]))[0] < 1e-6
     assert sdp.batch_table(m, n=[500, 1000], delta=1e-6).epsilons[0] > g.epsilon

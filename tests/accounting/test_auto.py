@@ -46,7 +46,7 @@ def drawn(seed: int) -> tuple[Any, dict[str, Any]]:
         )
     asked: dict[str, Any] = {"n": int(10 ** src.uniform(0.5, 7.0)), "delta": 10 ** src.uniform(-12.0, -0.4)}
     if "total_messages" not in m.spec:
-        asked |= src.choice([{}, {}, {}, {"dropouts": 0.1}, {"participation": 0.4}])
+        asked |= src.choice([{}, {}, {}, {"dropouts": 0.1}])
     return m, asked
 
 

@@ -230,9 +230,9 @@ def test_unknown_keys_are_refused(place: tuple[Any, ...]) -> None:
     at = data
     for key in place:
         at = at[key]
-    at["participation"] = 1
+    at["chance"] = 1
     Path("long.json").write_text(json.dumps(data))
-    with pytest.raises(sdp.ParameterError, match=r"unknown key in \w+ 'participation'"):
+    with pytest.raises(sdp.ParameterError, match=r"unknown key in \w+ 'chance'"):
         sdp.verify("long.json")
 
 

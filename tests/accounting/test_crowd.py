@@ -1,13 +1,12 @@
-"""Dropouts, colluders, chance participation, Poisson blanket messages and batch tables, against brute force."""
+"""Dropouts, colluders, Poisson blanket messages and batch tables, against brute force."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, permutations, product
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -21,14 +20,12 @@ from reference.repetition import examples
 from reference.tolerances import within_tol
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.guarantee import TRUST
-from shuffledp.mechanisms.multimessage.base import MultiMessage
 from shuffledp.numerics.counts import UNLIMITED, Count
 from shuffledp.numerics.mixture import Among
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.randomness.sampling import source
 from shuffledp.randomness.whole_numbers import poisson_numbers
 
-Rows = list[list[Fraction]]
 COIN = sdp.FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])
 LOPSIDED = sdp.FiniteRandomizer([[0.5, 0.375, 0.125], [0.125, 0.375, 0.5], [0.25, 0.5, 0.25]])
 HOLED = sdp.FiniteRandomizer([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25]])
@@ -39,11 +36,6 @@ def one_sentence(error: pytest.ExceptionInfo[Exception]) -> str:
     text = str(error.value)
     assert text.endswith(".") and "\n" not in text and ". " not in text.rstrip("."), text
     return text
-
-
-def rows_of(m: sdp.FiniteRandomizer) -> Rows:
-    matrix = m.matrix if isinstance(m, sdp.FiniteRandomizer) else m.probabilities()
-    return [[Fraction(float(x)) for x in row] for row in np.asarray(matrix)]
 
 
 # -- the terms ----------------------------------------------------------------------------------------------------
@@ -61,7 +53,7 @@ def test_counts_and_fractions_of_users() -> None:
 def test_missing_users_are_users_less(m: object) -> None:
     less = sdp.amplify(m, n=700, delta=1e-6)  # type: ignore[arg-type]
     g = sdp.amplify(m, n=1000, delta=1e-6, dropouts=0.2, colluding=100)  # type: ignore[arg-type]
-    assert (g.n, g.dropouts, g.colluding, g.participation) == (1000, 200, 100, 1.0)
+    assert (g.n, g.dropouts, g.colluding) == (1000, 200, 100)
     assert (g.epsilon, g.lower, g.bound) == (less.epsilon, less.lower, less.bound)
     eps = [0.1, 0.5]
     for side in ("upper", "lower"):
@@ -73,63 +65,51 @@ def test_missing_users_are_users_less(m: object) -> None:
 def test_every_bound_knows_who_takes_part(bound: str) -> None:
     """A bound that forgot the terms would give the same eps."""
     m, side = "grr:eps0=2,d=4", "lower" if bound.endswith("lower") else "upper"
-    all_, away, chance = (
-        sdp.amplify(m, n=400, delta=1e-4, bound=bound, **terms)
-        for terms in ({}, {"colluding": 0.5}, {"participation": 0.5})
-    )
+    all_, away = (sdp.amplify(m, n=400, delta=1e-4, bound=bound, colluding=share) for share in (0, 0.5))
     if bound == "local":
-        assert all_.epsilon == away.epsilon == chance.epsilon == 2.0
+        assert all_.epsilon == away.epsilon == 2.0
     else:
-        assert 1.2 * all_.epsilon < away.epsilon <= chance.epsilon * 1.001 < 2.0
-    for g, terms in ((away, {"colluding": 200}), (chance, {"participation": 0.5})):
-        delta = float(sdp.profile(m, n=400, epsilon=g.epsilon, bound=bound, side=side, **terms))
-        assert delta == 0.0 if bound == "local" else delta == pytest.approx(1e-4, rel=2e-2)
+        assert 1.2 * all_.epsilon < away.epsilon < 2.0
+    delta = float(sdp.profile(m, n=400, epsilon=away.epsilon, bound=bound, side=side, colluding=200))
+    assert delta == 0.0 if bound == "local" else delta == pytest.approx(1e-4, rel=2e-2)
 
 
 @pytest.mark.heavy
 def test_nothing_changes_without_terms() -> None:
     for m in (*SINGLE, "laplace:eps0=1", "pure-dump:d=4,total_messages=900"):
         plain = sdp.amplify(m, n=300, delta=1e-5)
-        assert plain == sdp.amplify(m, n=300, delta=1e-5, dropouts=0, colluding=0.0, participation=1)
-        assert plain.trust == TRUST and (plain.dropouts, plain.colluding, plain.participation) == (0, 0, 1.0)
-        assert "drop out" not in str(plain) and "taking part" not in str(plain)
+        assert plain == sdp.amplify(m, n=300, delta=1e-5, dropouts=0, colluding=0.0)
+        assert plain.trust == TRUST and (plain.dropouts, plain.colluding) == (0, 0)
+        assert "drop out" not in str(plain)
 
 
 def test_the_guarantee_says_its_terms() -> None:
-    g = sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, dropouts=50, colluding=0.01, participation=0.9)
-    text = str(g)
-    assert text.startswith(
-        "With n = 1,000 users, of whom up to 50 users (5 %) may drop out and up to 10 users (1 %) may collude, every "
+    g = sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, dropouts=50, colluding=0.01)
+    assert str(g).startswith(
+        "With n = 1,000 users, of whom up to 50 users (5 %) may drop out and up to 10 users (1 %) may collude, all "
     )
-    assert "probability 0.9 (before the batch is seen), all running" in text
     again = json.loads(json.dumps(g.to_dict(), allow_nan=False))
-    assert (again["dropouts"], again["colluding"], again["participation"], again["n"]) == (50, 10, 0.9, 1000)
-    assert "except for those stated" in g.trust and "before the batch is seen" in g.trust
+    assert (again["dropouts"], again["colluding"], again["n"]) == (50, 10, 1000)
+    assert "except for those stated" in g.trust
     assert "may collude" in g._repr_html_()
     only = str(sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, colluding=10))
     assert ", of whom up to 10 users (1 %) may collude, all" in only
-    # a probability is printed rounded up: the claim for fewer users would be a stronger one
-    assert "probability 0.333334 " in str(sdp.amplify("grr:eps0=1,d=4", n=100, delta=1e-6, participation=1 / 3))
 
 
 def test_certificates_are_for_the_honest_users() -> None:
     g = sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, dropouts=100, certify=True)
     assert g.certified and g.certificate is not None and g.n == 1000 and g.dropouts == 100
     assert g.certificate.n == 900 and sdp.verify(g.certificate).proved_delta <= g.certificate.delta
-    with pytest.raises(sdp.CertificationError, match="participation") as error:
-        sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, participation=0.5, certify=True)
-    one_sentence(error)
 
 
 @pytest.mark.heavy
 def test_percents_are_understood() -> None:
-    given = {"dropouts": "5%", "colluding": "0.5 %", "participation": "60%"}
-    plain = {"dropouts": 0.05, "colluding": 0.005, "participation": 0.6}
+    given = {"dropouts": "5%", "colluding": "0.5 %"}
+    plain = {"dropouts": 0.05, "colluding": 0.005}
     assert sdp.amplify("grr:eps0=1,d=4", n="2M", delta=1e-6, **given) == sdp.amplify(  # type: ignore[call-overload]
         "grr:eps0=1,d=4", n=2_000_000, delta=1e-6, **plain
     )
-    few = sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, dropouts="100", participation="0.6")
-    assert few.dropouts == 100 and few.participation == 0.6
+    assert sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, dropouts="100").dropouts == 100
     table = sdp.batch_table("general:eps0=1", delta=1e-6, n=[100, 200], dropouts="5%")
     assert table == sdp.batch_table("general:eps0=1", delta=1e-6, n=[100, 200], dropouts=0.05)
     assert sdp.users_needed("general:eps0=1", epsilon=0.5, delta=1e-6, dropouts="50%") == sdp.users_needed(
@@ -140,8 +120,6 @@ def test_percents_are_understood() -> None:
 @pytest.mark.parametrize(
     ("given", "advice"),
     [
-        ({"participation": 60}, 'write "60%" or 0.6 for 60 percent'),
-        ({"participation": "60"}, 'write "60%" or 0.6 for 60 percent'),
         ({"dropouts": 5.0}, 'write a whole number of users, or "5.0%" for a share'),
         ({"dropouts": "2.5"}, 'write a whole number of users, or "2.5%" for a share'),
         ({"dropouts": "500%"}, 'write 100 for users, or "5%" for a share'),
@@ -168,84 +146,12 @@ def test_bad_numbers_of_users(name: str, bad: object) -> None:
         one_sentence(error)
 
 
-@pytest.mark.parametrize("bad", [0, 0.0, -0.5, 1.0001, 2, "2", "0%", "101%", "some", None, True, math.nan])
-def test_bad_participation(bad: object) -> None:
-    with pytest.raises(sdp.ParameterError, match=r"^participation must ") as error:
-        sdp.amplify("general:eps0=1", n=100, delta=1e-6, participation=bad)  # type: ignore[arg-type]
-    one_sentence(error)
-
-
 @pytest.mark.parametrize(("away", "against"), [(100, 0), (0, 100), (60, 40), (0.995, 1), (0.5, 0.5), (10**15, 0)])
 def test_somebody_must_be_left(away: float, against: float) -> None:
     with pytest.raises(sdp.ParameterError, match="at least one honest user of n = 100") as error:
         sdp.amplify("general:eps0=1", n=100, delta=1e-6, dropouts=away, colluding=against)
     one_sentence(error)
     assert sdp.amplify("general:eps0=1", n=100, delta=1e-9, dropouts=99).epsilon == pytest.approx(1.0, rel=1e-4)
-
-
-# -- chance participation, one message per user ---------------------------------------------------------------------
-
-
-def thinned_truth(rows: Rows, n: int, pi: Fraction, E: Fraction) -> Fraction:
-    """The victim takes part, each of the others with probability pi; the adversary sees the multiset of reports."""
-    worst = Fraction(0)
-    for others in combinations_with_replacement(range(len(rows)), n - 1):
-        law: Law = {(0,) * len(rows[0]): Fraction(1)}
-        for x in others:
-            law = _send(law, [pi * p for p in rows[x]], 1 - pi)
-        ends = [_send(law, row, Fraction(0)) for row in rows]
-        worst = max(worst, *(hockey_stick(ends[a], ends[b], E) for a, b in permutations(range(len(rows)), 2)))
-    return worst
-
-
-@pytest.mark.parametrize("m", SINGLE, ids=lambda m: m.spec)
-@pytest.mark.parametrize("pi", [0.25, 0.75])
-def test_participation_against_brute_force(m: sdp.FiniteRandomizer, pi: float) -> None:
-    for n, eps in product((2, 4), (0.0, 0.2, 0.7)):
-        truth = float(thinned_truth(rows_of(m), n, Fraction(pi), Fraction(math.exp(eps))))
-        upper = float(sdp.profile(m, n=n, epsilon=eps, participation=pi))
-        lower = float(sdp.profile(m, n=n, epsilon=eps, participation=pi, side="lower"))
-        assert lower <= truth * (1 + 1e-9) and truth <= upper * (1 + 1e-9)
-        assert upper <= float(sdp.profile(m, n=n, epsilon=eps, participation=pi, bound="variation-ratio")) * (1 + 1e-4)
-
-
-@pytest.mark.heavy
-def test_participation_is_the_mean_over_batches_and_not_the_mean_batch() -> None:
-    m = sdp.GRR(eps0=2.0, d=5)
-    n, pi = 40, 0.5
-    eps = np.array([0.2, 0.6, 1.0])
-    weights = [math.comb(n - 1, k) * pi**k * (1 - pi) ** (n - 1 - k) for k in range(n)]
-    mean = sum(w * sdp.profile(m, n=k + 1, epsilon=eps, tol=1e-6, bound="blanket") for k, w in enumerate(weights))
-    ours = sdp.profile(m, n=n, epsilon=eps, participation=pi, tol=1e-6, bound="blanket")
-    assert ours == pytest.approx(mean, rel=1e-4)
-    assert np.all(ours > sdp.profile(m, n=21, epsilon=eps) * 1.01)
-
-
-@pytest.mark.slow
-def test_exactly_analyzed_randomized_response_keeps_most_of_its_gain() -> None:
-    m, blanket = sdp.RandomizedResponse(eps0=2.0), sdp.GRR(eps0=2.0, d=2)
-    for n, gain in ((1000, 0.99), (100_000, 0.85)):
-        ours, theirs = (
-            sdp.amplify(x, n=n, delta=1e-6, participation=0.8, bound=b) for x, b in ((m, "auto"), (blanket, "blanket"))
-        )
-        assert ours.lower <= ours.epsilon <= gain * theirs.epsilon
-    near = float(sdp.profile(m, n=1000, epsilon=0.3, participation=0.999))
-    assert near == pytest.approx(float(sdp.profile(m, n=1000, epsilon=0.3)), rel=0.5)
-
-
-@pytest.mark.heavy
-def test_large_matrices_take_part_by_chance_too() -> None:
-    """The search over pairs (no list of rounds) against one round per pair."""
-    rng = np.random.default_rng(3)
-    rows = rng.random((8, 7)) + 0.2
-    m = sdp.FiniteRandomizer(rows / rows.sum(axis=1, keepdims=True))
-    assert m.law.blanket().pairs(32) is None
-    omega = np.asarray(m.matrix).min(axis=0)
-    pairs = [ShuffledPair(P0=a, P1=b, t=0.4 * omega) for a, b in permutations(np.asarray(m.matrix), 2)]
-    want = max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs[::4])
-    got = sdp.amplify(m, n=500, delta=1e-6, participation=0.4, bound="blanket")
-    assert want * (1 - 1e-4) <= got.epsilon and got.lower <= got.epsilon
-    assert got.epsilon <= max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs) * (1 + 3e-4)
 
 
 @pytest.mark.slow
@@ -255,116 +161,18 @@ def test_large_matrices_take_part_by_chance_too() -> None:
     st.integers(3, 5000),
     st.floats(0.0, 0.9),
     st.floats(0.0, 0.9),
-    st.floats(0.05, 1.0),
-    st.floats(0.05, 1.0),
 )
-def test_fewer_users_never_lower_eps(m: str, n: int, f: float, g: float, pi: float, rho: float) -> None:
+def test_fewer_users_never_lower_eps(m: str, n: int, f: float, g: float) -> None:
     few, many = sorted((f, g))
-    low, high = sorted((pi, rho))
     slack = 1 + 3e-4
     if math.ceil(many * n) + 1 < n:
         eps = [sdp.amplify(m, n=n, delta=1e-5, dropouts=x).epsilon for x in (few, many)]
         assert eps[0] <= eps[1] * slack
         both = sdp.amplify(m, n=n, delta=1e-5, dropouts=many, colluding=1).epsilon
         assert eps[1] <= both * slack
-    eps = [sdp.amplify(m, n=n, delta=1e-5, participation=x).epsilon for x in (high, low)]
-    assert sdp.amplify(m, n=n, delta=1e-5).epsilon <= eps[0] * slack and eps[0] <= eps[1] * slack
 
 
-# -- chance participation, several messages per user ----------------------------------------------------------------
-
-
-def laws(m: MultiMessage) -> tuple[Rows, list[Fraction]]:
-    """The law of an own message for every input, and of a blanket message, from the definition."""
-    if isinstance(m, sdp.BalcerCheu):
-        c = Fraction(m.coin)
-        return [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]], [1 - c, c]
-    if isinstance(m, sdp.CheuZhilyaev):
-        f, bits = Fraction(m.flip), list(product((0, 1), repeat=m.d))
-
-        def flipped(origin: list[int]) -> list[Fraction]:
-            return [math.prod(f if a != b else 1 - f for a, b in zip(origin, y, strict=True)) for y in bits]
-
-        return [flipped([int(i == x) for i in range(m.d)]) for x in range(m.d)], flipped([0] * m.d)
-    f = Fraction(getattr(m, "flip", 0))
-    return [[1 - f if y == x else f / (m.d - 1) for y in range(m.d)] for x in range(m.d)], [Fraction(1, m.d)] * m.d
-
-
-def with_blankets(law: Law, m: MultiMessage, blanket: Sequence[Fraction]) -> Law:
-    """The blanket messages of one user."""
-    for _ in range(math.floor(m.messages)):
-        law = _send(law, blanket, Fraction(0))
-    part = Fraction(m.messages) - math.floor(m.messages)
-    return _send(law, [part * x for x in blanket], 1 - part)
-
-
-def joined(parts: list[tuple[Fraction, Law]]) -> Law:
-    out: Law = {}
-    for weight, law in parts:
-        for key, mass in law.items():
-            out[key] = out.get(key, Fraction(0)) + weight * mass
-    return out
-
-
-def protocol_truth(m: MultiMessage, n: int, pi: Fraction, E: Fraction) -> Fraction:
-    """Every other user sends all of its messages, or none with probability 1 - pi; the victim takes part."""
-    rows, blanket = laws(m)
-    start = with_blankets({(0,) * len(blanket): Fraction(1)}, m, blanket)
-    worst = Fraction(0)
-    for others in combinations_with_replacement(range(len(rows)), n - 1):
-        law = start
-        for x in others:
-            law = joined([(1 - pi, law), (pi, with_blankets(_send(law, rows[x], Fraction(0)), m, blanket))])
-        ends = [_send(law, row, Fraction(0)) for row in rows]
-        worst = max(worst, *(hockey_stick(ends[a], ends[b], E) for a, b in permutations(range(len(rows)), 2)))
-    return worst
-
-
-@pytest.mark.parametrize(
-    ("m", "n"),
-    [
-        (sdp.BalcerCheu(coin=0.25, messages=1), 3),
-        (sdp.BalcerCheu(coin=0.5, messages=0.5), 4),
-        (sdp.BalcerCheu(coin=0.5, messages=3), 3),
-        (sdp.PureDump(d=3, messages=1.5), 3),
-        (sdp.PureDump(d=2, messages=2.25), 3),
-        (sdp.MixDump(d=3, flip=0.25, messages=0), 3),
-        (sdp.MixDump(d=3, flip=0.25, messages=1.5), 2),
-        (sdp.CheuZhilyaev(flip=0.25, d=2, messages=1), 3),
-    ],
-    ids=lambda x: getattr(x, "spec", x),
-)
-@pytest.mark.parametrize("pi", [0.25, 0.75])
-def test_all_messages_of_a_user_or_none(m: MultiMessage, n: int, pi: float) -> None:
-    for eps in (0.0, 0.3, 1.0):
-        truth = float(protocol_truth(m, n, Fraction(pi), Fraction(math.exp(eps))))
-        upper = float(sdp.profile(m, n=n, epsilon=eps, participation=pi))
-        assert truth <= upper * (1 + 1e-9)
-        if isinstance(m, sdp.MixDump) or m.messages % 1.0:
-            with pytest.raises(sdp.BoundNotApplicableError, match="participation") as error:
-                sdp.profile(m, n=n, epsilon=eps, participation=pi, side="lower")
-            one_sentence(error)
-            continue
-        lower = float(sdp.profile(m, n=n, epsilon=eps, participation=pi, side="lower"))
-        assert lower <= truth * (1 + 1e-9)
-        if not isinstance(m, sdp.CheuZhilyaev):
-            assert upper == pytest.approx(truth, rel=1e-4) and lower == pytest.approx(truth, rel=1e-4)
-
-
-def test_a_number_of_users_that_is_not_seen_is_not_used_for_a_lower_bound() -> None:
-    """With half a message per user the batch does not show how many took part, and the truth is below E_U[delta(U)]."""
-    m, n, eps = sdp.BalcerCheu(coin=0.5, messages=0.5), 4, 0.3
-    truth = float(protocol_truth(m, n, Fraction(1, 4), Fraction(math.exp(eps))))
-    assert float(sdp.profile(m, n=n, epsilon=eps, participation=0.25)) > 1.01 * truth
-    assert sdp.amplify(m, n=n, delta=0.1, participation=0.25).lower is None
-
-
-def test_messages_thinned_one_by_one_would_be_too_good() -> None:
-    """Same mean, less spread: below the truth.  This is why users are thinned and not messages."""
-    m, n, eps = sdp.BalcerCheu(coin=0.5, messages=3), 3, 0.3
-    truth = float(protocol_truth(m, n, Fraction(1, 2), Fraction(math.exp(eps))))
-    apart = Among(m._pairs(), lambda n: Count(3, ((3 * (n - 1), 0.5),)))
-    assert math.exp(apart.log_delta(np.array([eps]), n=n, tol=1e-6, side="upper")[0]) < 0.99 * truth
+# -- several messages per user --------------------------------------------------------------------------------------
 
 
 def test_a_fixed_total_loses_the_shares_of_the_missing() -> None:
@@ -372,7 +180,7 @@ def test_a_fixed_total_loses_the_shares_of_the_missing() -> None:
     total, n, gone = 5, 4, 2
     shares = [total // n + (i < total % n) for i in range(n)]
     m = sdp.PureDump(d=3, total_messages=total)
-    rows, blanket = laws(m)
+    rows, blanket = [[Fraction(x == y) for y in range(3)] for x in range(3)], [Fraction(1, 3)] * 3
     for eps in (0.2, 0.9):
         E, worst = Fraction(math.exp(eps)), Fraction(0)
         for left in combinations(range(n), n - gone):
@@ -385,25 +193,6 @@ def test_a_fixed_total_loses_the_shares_of_the_missing() -> None:
         assert float(sdp.profile(m, n=n, epsilon=eps, dropouts=1, colluding=1)) == pytest.approx(float(worst), rel=1e-4)
     g = sdp.amplify(m, n=n, delta=0.2, dropouts=gone)
     assert g.mechanism == m.spec and "5 blanket messages in all" in str(g)
-    with pytest.raises(sdp.BoundNotApplicableError, match="total_messages contradict") as error:
-        sdp.amplify(m, n=n, delta=0.2, participation=0.5)
-    one_sentence(error)
-
-
-@pytest.mark.parametrize("n", [100, 3000, 10**6])
-@pytest.mark.parametrize("messages", [1.0, 3.0])
-def test_brackets_stay_narrow(n: int, messages: float) -> None:
-    g = sdp.amplify(sdp.PureDump(d=3, messages=messages), n=n, delta=1e-5, participation=0.6)
-    assert g.lower <= g.epsilon <= 1.006 * g.lower
-    assert g.epsilon > sdp.amplify(sdp.PureDump(d=3, messages=messages), n=n, delta=1e-5).epsilon
-
-
-@pytest.mark.parametrize("crowd", [{"messages": 0.5}, {"messages": 2.5}, {"poisson": 1.5}], ids=str)
-def test_a_random_number_of_messages_costs_little_more_than_its_mean(crowd: dict) -> None:
-    """Nothing is lost in the blend: eps lies between that of all users and a little above that of the mean number."""
-    m, n = sdp.PureDump(d=3, **crowd), 4000
-    eps = sdp.amplify(m, n=n, delta=1e-5, participation=0.6).epsilon
-    assert sdp.amplify(m, n=2401, delta=1e-5).epsilon < eps < 1.01 * sdp.amplify(m, n=2401, delta=1e-5).epsilon
 
 
 # -- Poisson blanket messages ---------------------------------------------------------------------------------------
@@ -457,8 +246,6 @@ def test_poisson_mechanisms() -> None:
     assert (
         own.lower <= own.epsilon < sdp.amplify(sdp.CheuZhilyaev(flip=0.2, d=4, messages=0), n=500, delta=1e-5).epsilon
     )
-    half = sdp.amplify(sdp.PureDump(d=4, poisson=2), n=500, delta=1e-5, participation=0.5)
-    assert half.lower is None and half.epsilon > sdp.amplify(sdp.PureDump(d=4, poisson=2), n=251, delta=1e-5).epsilon
     empty = sdp.amplify(sdp.PureDump(d=4, poisson=0), n=500, delta=1e-5)
     assert math.isinf(empty.epsilon)
 

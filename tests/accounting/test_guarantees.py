@@ -58,7 +58,7 @@ def test_entries_are_the_guarantees_of_single_calls(bound: str) -> None:
 
 @pytest.mark.heavy
 def test_a_crowd_is_applied_to_every_n() -> None:
-    terms = {"dropouts": 0.1, "colluding": 5, "participation": 0.8}
+    terms = {"dropouts": 0.1, "colluding": 5}
     g = sdp.amplify(GRR, n=SIZES, delta=1e-7, **terms)
     for i in (0, 9, len(SIZES) - 1):
         alone = sdp.amplify(GRR, n=int(SIZES[i]), delta=1e-7, **terms)
@@ -154,7 +154,7 @@ def test_bad_arrays_are_refused_in_one_sentence(n: object, delta: object, said: 
 def test_what_is_for_one_answer_only() -> None:
     with pytest.raises(sdp.ParameterError, match=r"^certify=True must have one n and one delta"):
         sdp.amplify(GRR, n=[10, 20], delta=1e-6, certify=True)
-    for name in ("dropouts", "colluding", "participation", "reports_per_user"):
+    for name in ("dropouts", "colluding", "reports_per_user"):
         with pytest.raises(sdp.ParameterError, match=f"^{name} must"):
             sdp.amplify(GRR, n=[10, 20], delta=1e-6, **{name: [1, 1]})  # type: ignore[arg-type]
     with pytest.raises(sdp.BoundNotApplicableError):

@@ -28,14 +28,14 @@ def rows_of(m: Any) -> Rows:
     return [[Fraction(float(x)) for x in row] for row in np.asarray(matrix)]
 
 
-def worst_laws(victim: Rows, others: list[tuple[Rows, int]], pi: Fraction = Fraction(1)) -> list[tuple[Law, Law]]:
+def worst_laws(victim: Rows, others: list[tuple[Rows, int]]) -> list[tuple[Law, Law]]:
     """The laws of the shuffled reports for every pair of the victim's inputs and all inputs of the others."""
     pairs = []
     for held in product(*(combinations_with_replacement(range(len(rows)), size) for rows, size in others)):
         law: Law = {(0,) * len(victim[0]): Fraction(1)}
         for (rows, _), inputs in zip(others, held, strict=True):
             for x in inputs:
-                law = _send(law, [pi * p for p in rows[x]], 1 - pi)
+                law = _send(law, rows[x], Fraction(0))
         ends = [_send(law, row, Fraction(0)) for row in victim]
         pairs += [(ends[a], ends[b]) for a, b in permutations(range(len(victim)), 2)]
     return pairs
@@ -44,9 +44,8 @@ def worst_laws(victim: Rows, others: list[tuple[Rows, int]], pi: Fraction = Frac
 def sound(classes: list[tuple[Any, int]], **terms: float) -> sdp.MixedGuarantee:
     """amplify_mixed at several delta, each class checked against the truth; the last answer."""
     rows = [rows_of(m) for m, _ in classes]
-    pi = Fraction(terms.get("participation", 1.0))
     others = [[(rows[c], size - (c == v)) for c, (_, size) in enumerate(classes)] for v in range(len(classes))]
-    laws = [worst_laws(rows[v], others[v], pi) for v in range(len(classes))]
+    laws = [worst_laws(rows[v], others[v]) for v in range(len(classes))]
     for delta in DELTAS:
         g = sdp.amplify_mixed(classes, delta=delta, **terms)
         assert g.epsilon == max(c.epsilon for c in g.classes)
@@ -101,9 +100,8 @@ def test_random_matrices_are_never_below_the_truth(seed: int) -> None:
 
 
 @pytest.mark.heavy
-def test_participation_and_missing_users_against_the_truth() -> None:
+def test_missing_users_against_the_truth() -> None:
     low, high = sdp.GRR(eps0=1.0, d=3), sdp.GRR(eps0=2.5, d=3)
-    sound([(low, 2), (high, 2)], participation=0.5)
     g = sdp.amplify_mixed([(low, 3), (high, 2)], delta=0.05, dropouts=1, colluding=1)
     assert (g.dropouts, g.colluding, g.n) == (1, 1, 5)
     for v, c in enumerate(g.classes):  # whoever of the others is missing
@@ -231,8 +229,6 @@ def test_more_missing_users_never_help() -> None:
     classes = [("grr:eps0=1,d=6", 300), ("grr:eps0=3,d=6", 300)]
     eps = [sdp.amplify_mixed(classes, delta=1e-5, dropouts=k).epsilon for k in (0, 10, 0.2, 300, 599)]
     assert all(a < b for a, b in pairwise(eps)) and eps[-1] == pytest.approx(3.0, rel=1e-3)
-    some = [sdp.amplify_mixed(classes, delta=1e-5, participation=p).epsilon for p in (1.0, 0.9, 0.5, 0.1)]
-    assert all(a < b for a, b in pairwise(some))
     # at worst the better half is away: that of 300 users of the larger budget, and of no others
     rest = sdp.amplify("grr:eps0=3,d=6", n=300, delta=1e-5).epsilon
     assert eps[3] == pytest.approx(rest, rel=2e-4)
@@ -395,7 +391,7 @@ def test_reports_that_differ_are_refused(specs: tuple[Any, ...]) -> None:
 
 def test_other_bad_parameters() -> None:
     one = [("grr:eps0=1,d=4", 10)]
-    for name, bad in (("delta", 0), ("tol", 1), ("dropouts", -1), ("colluding", 1.5), ("participation", 0)):
+    for name, bad in (("delta", 0), ("tol", 1), ("dropouts", -1), ("colluding", 1.5)):
         with pytest.raises(sdp.ParameterError, match=f"^{name} must"):
             sdp.amplify_mixed(one, **{"delta": 1e-6, name: bad})  # type: ignore[arg-type]
     with pytest.raises(sdp.ParameterError, match="at least one honest user of n = 10"):

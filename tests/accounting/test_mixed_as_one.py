@@ -76,7 +76,6 @@ def test_a_secret_draw_is_better_for_the_larger_budget_and_worse_for_the_smaller
         (["pure-dump:d=8,messages=2", "pure-dump:d=9,messages=2"], {}, "must differ in the number of blanket messages"),
         (["pure-dump:d=8,messages=2.5", "pure-dump:d=8,messages=2"], {}, "all of them Poisson or all whole"),
         (["pure-dump:d=8,messages=2", "grr:eps0=1,d=8"], {}, "must have a law that can be compared"),
-        (["pure-dump:d=8,poisson=2", "pure-dump:d=8,poisson=3"], {"participation": 0.5}, "participation must be 1"),
         (["pure-dump:d=8,poisson=2", "pure-dump:d=8,poisson=3"], {"hidden": True}, "need the probability matrix"),
         (["grr:eps0=1,d=8", "grr:eps0=1,d=9"], {"hidden": True}, "need matrices of one shape"),
         (["grr:eps0=1,d=8", "grr:eps0=2,d=8"], {"hidden": "yes"}, "hidden must be True or False"),

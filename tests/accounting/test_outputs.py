@@ -233,9 +233,6 @@ def test_crowds_count() -> None:
     less = sdp.tradeoff(**asked, n=10_000, dropouts=600, colluding="4%")
     assert less(0.1) == whole(0.1) and less.mu == whole.mu and less.n == 9000
     assert "of whom up to 600 users (6 %) may drop out" in str(less)
-    half = sdp.tradeoff(**asked, n=10_000, participation=0.5)
-    assert half.mu_leading == pytest.approx(math.sqrt(2.0) * usual.mu_leading)
-    assert half.mu_lower <= half.mu and half(0.1) < whole(0.1)
     twice = sdp.tradeoff(**asked, n=10_000, reports_per_user=4)
     assert twice.mu == pytest.approx(2.0 * usual.mu, rel=1e-9) and "4 reports each" in twice.subject
     assert twice.attack(0.1) is None and twice.mu_lower is None and twice.beta_attack is None
@@ -298,8 +295,6 @@ BAD = {
     },
     "bound must be a proved upper bound to give a trade-off function, got 'constant-dataset-lower', which is a lower "
     "bound; use bound='auto'.": {"bound": "constant-dataset-lower"},
-    "participation must be 1 where rounds of several reports per user are composed, got 0.5; the reports of a user "
-    "come or stay away together: state dropouts instead.": {"participation": 0.5, "reports_per_user": 2},
 }
 
 

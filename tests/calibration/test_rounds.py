@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ CROWDS: dict[str, dict[str, Any]] = {
     "all": {},
     "dropouts": {"dropouts": 0.03},
     "both": {"dropouts": 100, "colluding": 0.01},
-    "chance": {"participation": 0.7, "dropouts": 0.1},
     "reports": {"reports_per_user": 2, "colluding": 5},
 }
 
@@ -35,15 +33,13 @@ def test_one_round_is_amplify(crowd: dict[str, Any]) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.slow_cases("both", "chance", "dropouts", "reports")
+@pytest.mark.slow_cases("both", "dropouts", "reports")
 @pytest.mark.parametrize("crowd", CROWDS.values(), ids=list(CROWDS))
 def test_many_rounds_are_the_accountant(crowd: dict[str, Any]) -> None:
-    m: Any = sdp.calibrate(
-        "grr:d=16", n=N, epsilon=0.5, delta=DELTA, count=10, tol=1e-3, **{**crowd, "participation": 1}
-    )
-    acc = sdp.Accountant().compose(m, n=N, count=10, **{**crowd, "participation": 1.0})
+    m: Any = sdp.calibrate("grr:d=16", n=N, epsilon=0.5, delta=DELTA, count=10, tol=1e-3, **crowd)
+    acc = sdp.Accountant().compose(m, n=N, count=10, **crowd)
     assert 0.5 * (1 - 2e-3) <= acc.epsilon(delta=DELTA) <= 0.5
-    delta = sdp.delta_needed(m, n=N, epsilon=0.5, count=10, **{**crowd, "participation": 1})
+    delta = sdp.delta_needed(m, n=N, epsilon=0.5, count=10, **crowd)
     assert delta == pytest.approx(acc.delta(epsilon=0.5), rel=1e-6) and delta <= DELTA * 1.001
 
 
@@ -73,41 +69,7 @@ def test_a_fixed_total_loses_the_messages_of_the_missing() -> None:
     assert acc.epsilon(delta=1e-6) == pytest.approx(sdp.amplify(m, n=1000, delta=1e-6, dropouts=0.3).epsilon, rel=1e-9)
 
 
-@pytest.mark.slow
-def test_chance_in_the_ledger(tmp_path: Path) -> None:
-    acc = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, count=3, participation=0.5, dropouts=100)
-    one = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, participation=0.5, dropouts=100)
-    direct = sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, participation=0.5, dropouts=100)
-    assert one.epsilon(delta=1e-6) == pytest.approx(direct.epsilon, rel=1e-9)
-    full = sdp.Accountant().compose("grr:eps0=1,d=4", n=900, count=3)
-    found = acc.guarantee(delta=1e-6)
-    assert full.epsilon(delta=1e-6) < found.epsilon and found.lower is not None
-    assert full.guarantee(delta=1e-6).lower < found.lower <= found.epsilon  # type: ignore[operator]
-    assert "other coins in every round" in found.trust
-    both = (
-        sdp.Accountant().compose("grr:eps0=1,d=4", n=900, count=3).compose("grr:eps0=1,d=4", n=900, participation=0.5)
-    )
-    assert len({entry.key for entry in both.entries}) == 2, "chance changes what a round costs"
-    path = tmp_path / "ledger.json"
-    acc.save(path)
-    again = sdp.Accountant.load(path)
-    assert again.entries[0].participation == 0.5 and again.epsilon(delta=1e-6) == acc.epsilon(delta=1e-6)
-    path.write_text(path.read_text().replace('"participation": 0.5', '"participation": 0.9'))
-    with pytest.raises(sdp.ParameterError, match="a different hash"):
-        sdp.Accountant.load(path)
-    other = tmp_path / "everybody.json"
-    full.save(other)
-    assert '"participation"' not in other.read_text(), "older versions read ledgers without chance"
-
-
-def test_several_reports_and_chance_are_not_composed() -> None:
-    with pytest.raises(sdp.ParameterError, match="participation must be 1 where rounds of several reports"):
-        sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, reports_per_user=2, participation=0.5)
-    with pytest.raises(sdp.ParameterError, match="participation must be 1 where rounds of several reports"):
-        sdp.delta_needed("grr:eps0=1,d=4", n=1000, epsilon=1.0, count=2, reports_per_user=2, participation=0.5)
-
-
-@pytest.mark.parametrize("bad", [{"count": 0}, {"count": 1.5}, {"dropouts": 2000}, {"participation": 0}])
+@pytest.mark.parametrize("bad", [{"count": 0}, {"count": 1.5}, {"dropouts": 2000}])
 def test_bad_terms(bad: dict[str, Any]) -> None:
     with pytest.raises(sdp.ParameterError, match=next(iter(bad))):
         sdp.calibrate("grr:d=4", n=1000, epsilon=1.0, delta=1e-6, **bad)
@@ -136,9 +98,9 @@ def test_commands() -> None:
     )
     assert one["n"] == sdp.users_needed("grr:eps0=1,d=4", epsilon=0.2, delta=1e-6, dropouts=9)
     assert one["guarantee"]["dropouts"] == 9
-    round_ = "grr:eps0=1,d=4,n=1e4,count=4,dropouts=0.05,colluding=10,participation=0.9"
+    round_ = "grr:eps0=1,d=4,n=1e4,count=4,dropouts=0.05,colluding=10"
     data = json.loads(run("compose", "--round", round_, "--delta", "1e-6", "--json").stdout)
-    assert data["rounds"][0]["n"] == 9490 and data["rounds"][0]["participation"] == 0.9
+    assert data["rounds"][0]["n"] == 9490
     assert "dropouts" in refused(
         run("calibrate", "grr:d=16", "--n", "10", "--epsilon", "1", "--delta", "0.1", "--dropouts", "x"), 2
     )

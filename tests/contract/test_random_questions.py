@@ -53,8 +53,6 @@ def question(rng: random.Random) -> tuple[Any, np.ndarray | None, dict[str, Any]
     terms: dict[str, Any] = {"n": n, "delta": delta}
     if rng.random() < 0.2 and n > 2:
         terms["dropouts" if rng.random() < 0.5 else "colluding"] = rng.randint(1, max(1, n // 3))
-    if rng.random() < 0.15:
-        terms["participation"] = rng.uniform(0.05, 1.0)
     bound = rng.choice(["auto"] * 3 + SOUND)
     if rng.random() < 0.5:
         rows = _matrix(rng)
@@ -85,7 +83,7 @@ def asked(number: int) -> None:
     assert eps >= 0.0 and not math.isnan(eps), number
     if found.lower is not None:
         assert found.lower <= eps, (number, mechanism.spec, terms, bound, found.lower, eps)
-    if rows is None or math.isinf(eps) or "participation" in terms:
+    if rows is None or math.isinf(eps):
         return
     n -= terms.get("dropouts", 0) + terms.get("colluding", 0)
     eps += 1e-12 * (1.0 + eps)  # the rows are doubles: their roundings move eps by less
@@ -136,7 +134,6 @@ def bracketed(number: int) -> bool:
     rng = random.Random(f"bracket {number}")
     mechanism = _any_settings(rng)
     terms: dict[str, Any] = {"n": int(math.exp(rng.uniform(1.0, 16.0))), "delta": 10.0 ** rng.uniform(-12.0, -1.5)}
-    terms["participation"] = rng.choice([1.0, 1.0, 1.0, 0.5, 0.05])
     try:
         upper, lower = (
             sdp.amplify(mechanism, bound=bound, tol=TOL, **terms).epsilon

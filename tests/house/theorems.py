@@ -242,10 +242,10 @@ ITEMS = (
         ),
     ),
     Item(
-        "beside the paper: missing and random users, different budgets",
-        ("numerics/counts.py:present", "amplify_mixed"),
+        "beside the paper: missing users, different budgets",
+        ("accounting/crowd.py:Crowd", "amplify_mixed"),
         (
-            "accounting/test_crowd.py:test_participation_against_brute_force",
+            "accounting/test_crowd.py:test_a_fixed_total_loses_the_shares_of_the_missing",
             "accounting/test_mixed.py:test_never_below_the_truth",
         ),
     ),

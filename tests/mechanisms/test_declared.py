@@ -71,17 +71,15 @@ def test_ranges_that_depend_on_another_parameter() -> None:
 def test_missing_users_take_the_most_messages_that_so_many_can_have(total: int, n: int, missing: int) -> None:
     m = sdp.PureDump(d=4, total_messages=total)
     sent = sorted((total // n + (i < total % n) for i in range(n)), reverse=True)
-    left = m.law.without(missing, n=n, participation=1.0)
+    left = m.law.without(missing, n=n)
     assert left == sdp.PureDump(d=4, total_messages=sum(sent[missing:]))
 
 
-def test_numbers_per_user_stay_and_a_total_needs_all_to_come() -> None:
+def test_numbers_per_user_stay_and_so_does_a_total_if_all_come() -> None:
     for m in (sdp.PureDump(d=4, messages=2.5), sdp.PureDump(d=4, poisson=2.5), sdp.GRR(eps0=1.0, d=4)):
-        assert m.law.without(3, n=10, participation=0.5) is m
+        assert m.law.without(3, n=10) is m
     fixed = sdp.PureDump(d=4, total_messages=10)
-    assert fixed.law.without(0, n=10, participation=1.0) is fixed
-    with pytest.raises(sdp.BoundNotApplicableError, match="give messages"):
-        fixed.law.without(0, n=10, participation=0.9)
+    assert fixed.law.without(0, n=10) is fixed
 
 
 # -- settings and other budgets ------------------------------------------------------------------------------------

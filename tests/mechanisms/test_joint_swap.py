@@ -122,13 +122,10 @@ def test_equal_answers_are_counted_once() -> None:
     assert sorted(len(member.types) for member in twice) == [6, 6]  # both change: 3 + 3; one kept: 3 x 2
 
 
-def test_parameters_that_say_nothing_and_participation() -> None:
+def test_parameters_that_say_nothing() -> None:
     flat = sdp.FiniteRandomizer([[0.5, 0.5], [0.5, 0.5]])
     both = sdp.amplify(sdp.Joint([flat, "grr:1,4"]), n=1000, delta=1e-6, bound="swap").epsilon
     assert both == pytest.approx(sdp.amplify("grr:1,4", n=1000, delta=1e-6, bound="swap").epsilon, rel=1e-6)
-    pair = sdp.Joint(["grr:1,3", "grr:1,2"])
-    some, matrix = (sdp.amplify(m, n=3000, delta=1e-6, participation=0.4) for m in (pair, whole(pair.answers)))
-    assert some.epsilon == pytest.approx(matrix.epsilon, rel=2e-3) and some.bound == "swap"
 
 
 def test_where_the_types_are_too_many_or_unknown_the_blanket_answers() -> None:

@@ -272,17 +272,6 @@ def test_auto_takes_it_and_it_falls_with_the_users() -> None:
     assert named < sdp.amplify("laplace:1.5", n=10**6, delta=1e-8, bound="blanket").epsilon
 
 
-def test_fewer_who_take_part_hide_less() -> None:
-    family = Laplace(eps0=1.0).law.swap()
-    all_, most, few = (
-        family.thinned(chance).epsilon(n=10_000, delta=1e-6, tol=1e-6, side="upper").epsilon
-        for chance in (1.0, 0.9, 0.3)
-    )
-    assert all_ < most < few
-    lower = Laplace(eps0=1.0).law.constant_datasets().thinned(0.3).epsilon(n=10_000, delta=1e-6, tol=1e-6, side="lower")
-    assert lower.epsilon < few < 1.002 * lower.epsilon
-
-
 @pytest.mark.slow_cases("20.0", "50.0")
 @pytest.mark.parametrize("eps0", [1e-6, 5.0, 9.0, 20.0, 50.0])
 def test_extreme_budgets(eps0: float) -> None:

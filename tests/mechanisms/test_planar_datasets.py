@@ -100,6 +100,6 @@ def test_no_upper_bound_is_below_the_lower_one(tries: int) -> None:
 
 def test_few_users_are_looked_at_by_half_planes() -> None:
     """Else one answer would take a minute."""
-    family = sdp.PlanarLaplace(d01=1.6, dmax=10.5).law.constant_datasets().thinned(0.5)
+    family = sdp.PlanarLaplace(d01=1.6, dmax=10.5).law.constant_datasets()
     sizes = [{np.size(pair.t) == 2 for pair in family.among(n)} for n in (5, 10**7)]
     assert sizes == [{True}, {True, False}]

@@ -175,7 +175,7 @@ def test_a_law_holds_the_mean_of_laws_around_it(tries: int) -> None:
 def listed(apart: float, wide: float, users: float) -> SwapSet:
     """The laws as types of victim pairs, so that they are used among few users too."""
     out = []
-    for member in _members(apart, wide, 2.0**-28, users, 1.0)._members:
+    for member in _members(apart, wide, 2.0**-28, users)._members:
         assert member.more is not None
         table: TypeTable = member.more()
         types = (*member.types, *map(table.pair, range(len(table))))
@@ -264,18 +264,9 @@ def test_large_domains_say_so() -> None:
 
 def test_the_largest_domain_is_itself_allowed() -> None:
     m = sdp.PlanarLaplace(d01=0.1, dmax=6.0)
-    assert m._swap().thinned(0.5) is not m._swap()
+    assert m._swap() is not None
     with pytest.raises(sdp.BoundNotApplicableError, match=r"up to 6, got 6\.001: "):
         sdp.PlanarLaplace(d01=0.1, dmax=6.001)._swap()
-
-
-@pytest.mark.heavy
-def test_fewer_participants_hide_less() -> None:
-    every, some = (
-        sdp.amplify("planar-laplace:d01=0.5,dmax=2", n=10_000, delta=1e-6, bound="swap", participation=share).epsilon
-        for share in (1.0, 0.5)
-    )
-    assert 1.2 * every < some < 1.6 * every
 
 
 def test_nothing_is_claimed_among_too_many_users() -> None:

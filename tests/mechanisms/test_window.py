@@ -151,7 +151,7 @@ def test_every_question_has_the_answer_of_grr(m: Any) -> None:
     asked: list[Callable[[Any], Any]] = [
         lambda x: [sdp.amplify(x, bound=b, **crowd).epsilon for b in ("auto", "blanket", "swap", "general")],
         lambda x: sdp.amplify(x, **crowd).lower,
-        lambda x: sdp.amplify(x, participation=0.5, dropouts=10, **crowd).epsilon,
+        lambda x: sdp.amplify(x, dropouts=10, **crowd).epsilon,
         lambda x: sdp.amplify(x, n=500, delta=1e-6, certify=True).epsilon,
         lambda x: sdp.Accountant().compose(x, n=5000, count=4).epsilon(delta=1e-6),
         lambda x: sdp.profile(x, n=300, epsilon=EPS).tolist(),

@@ -135,24 +135,12 @@ def test_calibration_knows_several_reports() -> None:
     assert 0.999 <= sdp.amplify(poisson, n=10**4, delta=1e-8, reports_per_user=2).epsilon <= 1.0
 
 
-@pytest.mark.heavy
-def test_random_participation_is_shared_by_the_reports_of_a_user() -> None:
-    """All reports of a user come or none does: the number of users is rounded down, the parts are not independent."""
-    terms: dict[str, Any] = {"delta": 1e-6, "reports_per_user": 3}
-    some = sdp.amplify("grr:eps0=1,d=4", n=10_000, participation=0.5, **terms)
-    half = sdp.amplify("grr:eps0=1,d=4", n=5000, **terms)
-    assert half.epsilon < some.epsilon < half.epsilon * 1.1
-    assert sdp.amplify("pure-dump:d=4,poisson=3", n=10_000, participation=0.5, **terms).epsilon < math.inf
-
-
 def test_refusals() -> None:
     for bad in (0, 1.5, 10**7, None, True):
         with pytest.raises(sdp.ParameterError, match=r"^reports_per_user must"):
             sdp.amplify("grr:eps0=1,d=4", n=100, delta=1e-6, reports_per_user=bad)
     with pytest.raises(sdp.BoundNotApplicableError, match=r"got messages = 0\.5 .* give poisson"):
         sdp.amplify("pure-dump:d=4,messages=0.5", n=100, delta=1e-6, reports_per_user=2)
-    with pytest.raises(sdp.BoundNotApplicableError, match=r"got participation = 0\.5 .* give poisson"):
-        sdp.amplify("pure-dump:d=4,messages=2", n=100, delta=1e-6, reports_per_user=2, participation=0.5)
     with pytest.raises(sdp.BoundNotApplicableError, match="no lower bound is known"):
         sdp.profile("grr:eps0=1,d=4", n=100, epsilon=0.1, side="lower", reports_per_user=2)
     with pytest.raises(sdp.CertificationError, match="one report per user"):

@@ -142,14 +142,11 @@ def test_more_than_a_little_work_is_not_done() -> None:
 
 
 def test_crowds() -> None:
-    """Dropouts leave fewer users; random participation is for the other bounds."""
+    """Dropouts leave fewer users."""
     m = sdp.GRR(eps0=1.0, d=3)
     assert (
         sdp.amplify(m, n=15, delta=1e-3, dropouts=5).epsilon == sdp.amplify(m, n=10, delta=1e-3, bound="exact").epsilon
     )
-    assert sdp.amplify(m, n=20, delta=1e-3, participation=0.5).bound != "exact"
-    with pytest.raises(BoundNotApplicableError, match="participation below 1"):
-        sdp.amplify(m, n=20, delta=1e-3, participation=0.5, bound="exact")
 
 
 @pytest.mark.heavy

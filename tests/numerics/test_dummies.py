@@ -158,7 +158,6 @@ def test_far_out_and_large() -> None:
     assert rare.limit(1e-12) > 3e-12 and rare.limit(1.0) == math.inf
     none = DummyCounts(PoissonDummies(1e-9), keep=1.0)
     assert math.isinf(none.epsilon(n=1, delta=0.5, tol=1e-4, side="upper").epsilon)
-    assert none.thinned(0.5) is none
 
 
 def test_what_underflows_does_not_raise_a_lower_bound() -> None:

@@ -149,16 +149,13 @@ def test_profile_is_above_each_value(build: type[Family]) -> None:
     assert np.all(found[some] <= exact + 5e-3)
 
 
-def test_participation_thins_the_blanket() -> None:
+def test_a_chance_thins_the_blanket() -> None:
     matrix = _matrix("random", 5, 4)
-    thin = blanket_pairs(matrix).thinned(0.5).epsilon(n=1000, delta=1e-6, tol=TOL, side="upper").epsilon
+    thin = blanket_pairs(matrix, chance=0.5).epsilon(n=1000, delta=1e-6, tol=TOL, side="upper").epsilon
     pairs = [ShuffledPair(p.P0, p.P1, 0.5 * np.asarray(p.t)) for p in _pairs(matrix)]
     assert thin == pytest.approx(
         PairSet(pairs).epsilon(n=1000, delta=1e-6, tol=TOL, side="upper").epsilon, rel=2.0 * TOL
     )
-    swap = swap_pairs(matrix).thinned(0.5).epsilon(n=1000, delta=1e-6, tol=TOL, side="upper").epsilon
-    alone = SwapSet([member.thinned(0.5) for member in _swap_alone(matrix)])
-    assert swap == pytest.approx(alone.epsilon(n=1000, delta=1e-6, tol=TOL, side="upper").epsilon, rel=10.0 * TOL)
 
 
 def test_pairs_that_may_not_be_evaluated_count_with_their_bounds() -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from reference.poisson_histogram import truth
 from reference.repetition import examples
-from shuffledp.errors import BoundNotApplicableError
 from shuffledp.numerics.poisson.histogram import PoissonShift
 from shuffledp.numerics.poisson.losses import above, below
 from shuffledp.numerics.poisson.one_count import PoissonSteps, _events
@@ -137,27 +136,6 @@ def test_masses_from_above_and_below_enclose_those_of_the_poisson_law(mu: float)
             found = make(mu, raised=raised, **terms)
             total = float(found.mass.sum()) + found.infinite
             assert sign * (total - 1.0) >= -1e-12 and total == pytest.approx(1.0, abs=1e-5)
-
-
-def test_random_participation_rounds_users_down() -> None:
-    family = PoissonShift(mean=0.001, d=100, most=4)
-    terms = {"delta": 1e-8, "tol": 1e-4, "side": "upper"}
-    some = family.thinned(0.5).epsilon(n=10**6, **terms).epsilon
-    assert family.epsilon(n=10**6, **terms).epsilon < some
-    assert family.epsilon(n=500_000, **terms).epsilon < some < family.epsilon(n=490_000, **terms).epsilon
-    with pytest.raises(BoundNotApplicableError, match="no lower bound"):
-        family.thinned(0.5).epsilon(n=10**6, delta=1e-8, tol=1e-4, side="lower")
-    with pytest.raises(BoundNotApplicableError, match="no lower bound"):
-        family.thinned(0.5).log_delta(EPS, n=10**6, tol=1e-4, side="lower")
-
-
-def test_participation_covers_the_mixture_over_users() -> None:
-    """Two others who each come with probability 1/2: E over their number is below the bound."""
-    family = PoissonShift(mean=0.8, d=2, most=1)
-    for eps in (0.2, 1.0):
-        true = sum(math.comb(2, u) / 4 * truth(2, 1, 0.8 * (1 + u), math.exp(eps)) for u in range(3))
-        found = math.exp(float(family.thinned(0.5).log_delta(np.array([eps]), n=3, tol=1e-4, side="upper")[0]))
-        assert found >= true
 
 
 # -- one count that is raised by several -------------------------------------------------------------------------------

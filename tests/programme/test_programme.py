@@ -355,7 +355,6 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         with_(TWO, rounds__1__particpation_limit=2),
         "key in rounds[1] 'particpation_limit'; did you mean",
     ),
-    "chance": (with_(ONE, population__participation=0.5), "unknown key in population 'participation'"),
     "number as key": ({**ONE, 7: 1}, "key in the programme must be a name, got 7"),  # type: ignore[dict-item]
     "no target": (with_(ONE, target=...), "target must be a mapping"),
     "no epsilon": (with_(ONE, target__epsilon=...), "target.epsilon must be a number"),

@@ -33,21 +33,18 @@ def local_delta(p0: Row, p1: Row, E: Fraction) -> Fraction:
 
 
 class Datasets:
-    """The truth about a matrix: the shuffled outputs for every pair of inputs and every multiset of n - 1 others.
+    """The truth about a matrix: the shuffled outputs for every pair of inputs and every multiset of n - 1 others."""
 
-    ``present`` is the probability with which each of the others takes part.
-    """
-
-    def __init__(self, rows: Sequence[Row], n: int, present: Fraction = ONE) -> None:
+    def __init__(self, rows: Sequence[Row], n: int) -> None:
         inputs = range(len(rows))
         self.laws: dict[tuple[int, int], list[tuple[Law, Law]]] = {pair: [] for pair in permutations(inputs, 2)}
         self.others = list(combinations_with_replacement(inputs, n - 1))
-        unit, (*sure, (some, none)) = whole(*rows, (present, 1 - present))
-        self.scale = unit ** (2 * n - 1)
+        unit, sure = whole(*rows)
+        self.scale = unit**n
         for others in self.others:
             law: Law = {(0,) * len(sure[0]): 1}  # type: ignore[dict-item]
             for x in others:
-                law = _send(law, [some * p for p in sure[x]], none * unit)
+                law = _send(law, sure[x], 0)
             sent = [_send(law, row, 0) for row in sure]
             for a, b in self.laws:
                 self.laws[a, b].append((sent[a], sent[b]))

@@ -178,26 +178,26 @@ def percent(text: str) -> Fraction | None:
     return None if number is None else number / 100
 
 
-def share(name: str, value: object, *, low: float = 0.0, low_open: bool = True, high_open: bool = False) -> float:
+def share(name: str, value: object, *, low: float = 0.0, low_open: bool = True) -> float:
     """A share between ``low`` and 1, given as a number or as text: 0.6, "0.6" or "60%".
 
     Examples
     --------
-    >>> share("participation", "60%"), share("participation", 0.6)
+    >>> share("level", "60%"), share("level", 0.6)
     (0.6, 0.6)
-    >>> share("participation", 60)
+    >>> share("level", 60)
     Traceback (most recent call last):
         ...
-    shuffledp.errors.ParameterError: participation must be a share in (0, 1], got 60; write "60%" or 0.6 for 60 percent.
+    shuffledp.errors.ParameterError: level must be a share in (0, 1), got 60; write "60%" or 0.6 for 60 percent.
     """
     part = percent(value) if isinstance(value, str) else None
     if part is not None:
         number = float(part)
     else:
         number = parse_number(name, value) if isinstance(value, str) else real(name, value)
-    too_low, too_high = number <= low if low_open else number < low, number >= 1.0 if high_open else number > 1.0
+    too_low, too_high = number <= low if low_open else number < low, number >= 1.0
     if too_low or too_high:
-        interval = f"{'(' if low_open else '['}{low:g}, 1{')' if high_open else ']'}"
+        interval = f"{'(' if low_open else '['}{low:g}, 1)"
         given = f"{number:g}"
         bare = part is None and 1.0 < number <= 100.0 and number / 100 >= low
         advice = f'write "{given}%" or {number / 100:g} for {given} percent' if bare else "choose one"

@@ -30,7 +30,6 @@ class _Terms(TypedDict, total=False):
     certify: bool
     dropouts: float | str
     colluding: float | str
-    participation: float | str
     reports_per_user: int
 
 
@@ -55,7 +54,6 @@ def amplify(
     certify: bool = False,
     dropouts: float | str = 0,
     colluding: float | str = 0,
-    participation: float | str = 1.0,
     reports_per_user: int = 1,
 ) -> Guarantee | Guarantees:
     """The central guarantee of n users who each send a report of ``mechanism``, or several, through a shuffler.
@@ -71,8 +69,6 @@ def amplify(
     certify : prove the answer in ball arithmetic; the proof is in ``.certificate`` (for the honest users)
     dropouts, colluding : users of n who may drop out, or work with the adversary, at worst: a whole number, or a
         fraction below 1, rounded up to users; they take their blanket messages with them
-    participation : probability in (0, 1] with which every other user takes part, independently of all values; the
-        guarantee is then one *before the batch is seen*: once its size is known, use that n with participation = 1
     reports_per_user : reports that every user sends into the batch, on values of its own choice, which may be equal;
         blanket messages stay as many per user, or in all, as the mechanism says.  The guarantee is for replacing all
         values of a user, by composition (numerics/composition/sequential.py)
@@ -96,7 +92,7 @@ def amplify(
     """
     subject = subject_of(mechanism)
     tol = check.tolerance(tol)
-    who = (dropouts, colluding, participation, reports_per_user)
+    who = (dropouts, colluding, reports_per_user)
     if arrays.is_several(n) or arrays.is_several(delta):
         if certify:
             raise ParameterError(
@@ -128,7 +124,6 @@ def profile(
     side: Side = "upper",
     dropouts: float | str = 0,
     colluding: float | str = 0,
-    participation: float | str = 1.0,
     reports_per_user: int = 1,
 ) -> NDArray[np.float64]:
     """delta(eps) for every eps: an upper bound (or, with side="lower", a lower bound) on the privacy profile.
@@ -140,7 +135,7 @@ def profile(
     epsilon : one number or an array of numbers >= 0
     tol : relative accuracy of delta; the error is always on the safe side
     side : "upper", or "lower" for a delta that no analysis can beat (``bound`` must be "auto" or a lower bound)
-    dropouts, colluding, participation, reports_per_user : as in :func:`amplify`
+    dropouts, colluding, reports_per_user : as in :func:`amplify`
 
     Returns
     -------
@@ -159,7 +154,7 @@ def profile(
     eps = arrays.finite("epsilon", epsilon, "numbers >= 0")
     if sizes.ndim:
         sizes, eps = arrays.broadcast({"n": sizes, "epsilon": eps})
-    who = (dropouts, colluding, participation, reports_per_user)
+    who = (dropouts, colluding, reports_per_user)
     name = "constant-dataset-lower" if side == "lower" and called(bound) == "auto" else bound
     made = questions(subject, name, sizes.reshape(-1).tolist(), who)
     question = next(iter(made.values()))

@@ -193,8 +193,7 @@ def batch_table(
     Returns
     -------
     BatchTable
-        For every size, max(D_E(P||Q), D_E(Q||P)) <= delta at E = e^eps over all neighboring inputs.  There is no
-        ``participation`` here: the size of the batch is known.
+        For every size, max(D_E(P||Q), D_E(Q||P)) <= delta at E = e^eps over all neighboring inputs.
 
     Examples
     --------

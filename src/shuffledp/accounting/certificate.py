@@ -157,18 +157,13 @@ _NOT_COVERED = "looser, because no certificate covers the tightest bound of this
 def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
     """The guarantee of :func:`shuffledp.amplify`, with eps raised (a little) until ball arithmetic proves it.
 
-    The proof covers the honest users; the certificate format has no random participation.
+    The proof covers the honest users.
     """
     subject, n, bound = question.mechanism, question.n, question.bound.name
     if question.crowd.reports_per_user > 1:
         raise CertificationError(
             "a certificate is for one report per user, got reports_per_user = "
             f"{question.crowd.reports_per_user:,}; use certify=False."
-        )
-    if question.crowd.participation < 1.0:
-        raise CertificationError(
-            f"a certificate is for a batch of known size, got participation = {question.crowd.participation!r}; "
-            "certify the size of the batch with participation = 1."
         )
     if not provable(question.bound):
         raise CertificationError(f"bound {bound!r} is not one that a certificate can prove; use bound='auto'.")

@@ -1,15 +1,9 @@
-"""Which users can be counted on: some drop out, collude or take part by chance; and how many reports each sends.
+"""Which users can be counted on, as some drop out or collude; and how many reports each sends.
 
 *Dropouts and colluders* are a worst case.  The victim hides only among honest users who do take part; what a
 colluder sent is known to the adversary and is subtracted, whatever it was.  delta falls with the number of users, so if
 at most k of n are missing, the guarantee of n - k holds (which k may be chosen by the adversary, but not by looking at
 the values).  Missing users take their blanket messages with them.
-
-*Participation* is chance: every other user takes part with probability pi, independently of all values.  Let M take
-part; M says nothing about the victim, so before the batch is seen delta = E_M[delta(M)], which for a shuffled pair is
-t multiplied by pi.  This says nothing about the batch actually reached: once its size is known or published, use
-that n with participation = 1 (see :func:`shuffledp.batch_table`).  The victim itself is assumed to be present: if not,
-the batch does not contain its value.
 
 If every user sends k reports into one batch, that counts as k rounds over the same users
 (numerics/composition/sequential.py).
@@ -26,7 +20,7 @@ from typing import Any
 from .._support import validation as check
 from .._support.reading.numbers import as_written
 from ..errors import ParameterError
-from .guarantee import OWN_DATA, TRUST, TRUST_BUT, TRUST_COINS
+from .guarantee import OWN_DATA, TRUST, TRUST_BUT
 
 #: The most reports of one user in a batch.
 MOST_REPORTS = 10**6
@@ -34,9 +28,7 @@ MOST_REPORTS = 10**6
 
 @dataclass(frozen=True)
 class Crowd:
-    """n users of whom some drop out or collude; each other honest one takes part with some probability.
-
-    Every user sends ``reports_per_user`` reports.
+    """n users of whom some drop out or collude; every user sends ``reports_per_user`` reports.
 
     Examples
     --------
@@ -47,7 +39,6 @@ class Crowd:
     n: int
     dropouts: int = 0
     colluding: int = 0
-    participation: float = 1.0
     reports_per_user: int = 1
 
     @classmethod
@@ -56,7 +47,6 @@ class Crowd:
         n: int,
         dropouts: float | str = 0,
         colluding: float | str = 0,
-        participation: float | str = 1.0,
         reports_per_user: int = 1,
     ) -> Crowd:
         """Validated: counts, or shares of n (0.05, "5%"), which are rounded up to whole users."""
@@ -68,10 +58,8 @@ class Crowd:
                 f"dropouts + colluding must leave at least one honest user of n = {n:,}, got {away:,} + {against:,}; "
                 "lower them or raise n."
             )
-        everybody = type(participation) is float and participation == 1.0  # the usual case, at once
-        share = 1.0 if everybody else check.share("participation", participation)
         usual = type(reports_per_user) is int and reports_per_user == 1
-        return cls(n, away, against, share, 1 if usual else reports(reports_per_user))
+        return cls(n, away, against, 1 if usual else reports(reports_per_user))
 
     @property
     def honest(self) -> int:
@@ -81,15 +69,13 @@ class Crowd:
     @property
     def complete(self) -> bool:
         """Whether all n users take part and are honest."""
-        return self.honest == self.n and self.participation == 1.0
+        return self.honest == self.n
 
     def terms(self) -> dict[str, Any]:
-        """The fields of a Guarantee that say who can be counted on: dropouts, colluding, participation and trust."""
-        trust = TRUST if self.honest == self.n else TRUST_BUT
-        trust += TRUST_COINS if self.participation < 1.0 else ""
+        """The fields of a Guarantee that say who can be counted on: dropouts, colluding and trust."""
+        trust = TRUST if self.complete else TRUST_BUT
         trust += f"; {OWN_DATA}" if self.reports_per_user > 1 else ""
-        away = {"dropouts": self.dropouts, "colluding": self.colluding}
-        return {**away, "participation": self.participation, "trust": trust}
+        return {"dropouts": self.dropouts, "colluding": self.colluding, "trust": trust}
 
 
 def reports(value: object) -> int:

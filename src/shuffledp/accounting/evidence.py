@@ -24,7 +24,7 @@ from ..numerics.composition.whole import Below, Fixed
 from ..numerics.pair import FloatArray, ShuffledPair
 from .crowd import Crowd
 from .resolve import Resolved, resolve
-from .rounds import kind_of, must_be_separate
+from .rounds import kind_of
 
 #: Families with more members than this are not searched for a fixed pair, or for the largest V.
 _FEW, _MANY = 64, 4096
@@ -88,13 +88,11 @@ class Round(Part):
         return _per_user(dataset_pairs(self.question, _MANY), self.question.n)
 
     def blanket(self) -> float | None:
-        """Of the blanket, thinned as the batch is."""
+        """Of the blanket."""
         try:
-            pairs = self.question.mechanism.law.blanket_pairs(_MANY)
+            return _per_user(self.question.mechanism.law.blanket_pairs(_MANY), self.question.n)
         except ShuffleDPError:
             return None
-        chance = self.question.crowd.participation
-        return _per_user(pairs and [pair.thinned(chance) for pair in pairs], self.question.n)
 
 
 @dataclass(frozen=True)
@@ -262,8 +260,7 @@ def evidence_of(question: Resolved) -> Evidence:
     reports = question.crowd.reports_per_user
     if reports == 1:
         return Evidence([Round(kind_of(question), 1, question=question)])
-    must_be_separate(question.crowd)
-    one = resolve(question.left, question.bound.name, Crowd(question.n, participation=question.crowd.participation))
+    one = resolve(question.left, question.bound.name, Crowd(question.n))
     return Evidence([Part(kind_of(one), reports)])
 
 
@@ -271,8 +268,7 @@ def dataset_pairs(question: Resolved, most: int) -> Sequence[ShuffledPair] | Non
     """Exact laws of datasets of this mechanism, if it has some, and not more than ``most``."""
     for name in ("constant-dataset-lower", "variation-ratio-lower"):
         try:
-            family = question.left.family(BOUNDS[name])
-            known = family.thinned(question.crowd.participation).pairs(most)
+            known = question.left.family(BOUNDS[name]).pairs(most)
         except BoundNotApplicableError:
             continue
         if known:

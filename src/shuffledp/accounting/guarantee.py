@@ -29,9 +29,8 @@ TRUST = (
     "independent; the crowd counted in n consists of honest users only"
 )
 
-#: What it rests on where dropouts or colluders are stated, and where users take part at random.
+#: What it rests on where dropouts or colluders are stated.
 TRUST_BUT = TRUST.replace("honest users only", "honest users, except for those stated to drop out or collude")
-TRUST_COINS = "; who takes part is drawn independently of all values, and the guarantee is for before the batch is seen"
 
 #: What composition needs of several reports of one user: otherwise the values of the others are, given what was
 #: released, random with a law that depends on the victim's value.
@@ -62,7 +61,6 @@ class Guarantee(WithOutputs, Renamed):
     certified : True if ball arithmetic proved it; then ``certificate`` holds the proof.
     local_epsilon : what remains if the shuffler fails.
     dropouts, colluding : users of n who may drop out or work with the adversary, at worst.
-    participation : probability with which every other honest user takes part (1: all of them do).
     reports_per_user : reports that every user sends into the batch; epsilon and local_epsilon are for all of them.
     neighbors, trust : the terms.
     evaluated, members : how many of the input pairs had to be evaluated.
@@ -94,7 +92,6 @@ class Guarantee(WithOutputs, Renamed):
     members: int = 1
     dropouts: int = 0
     colluding: int = 0
-    participation: float = 1.0
     reports_per_user: int = 1
     note: str = ""
     certificate: Certificate | None = field(default=None, repr=False, compare=False)
@@ -134,7 +131,7 @@ class Guarantee(WithOutputs, Renamed):
 
     def _paragraph(self) -> str:
         delta = round_up(self.delta, 6)
-        users = count_of(self.n) + absent(self.n, self.dropouts, self.colluding, self.participation)
+        users = count_of(self.n) + absent(self.n, self.dropouts, self.colluding)
         sent, each, all_ = "", *(("each ", "all ") if self.n > 1 else ("", ""))
         if self.reports_per_user > 1:
             sent = f"{each}sending {self.reports_per_user:,} reports and "
@@ -188,7 +185,7 @@ class Guarantee(WithOutputs, Renamed):
             (said, top),
             ("eps (lower)", "" if known is None else not_below(known, self.delta)),
             ("delta", side(self.delta, 6)),
-            ("n", f"{self.n:,}" + absent(self.n, self.dropouts, self.colluding, self.participation)),
+            ("n", f"{self.n:,}" + absent(self.n, self.dropouts, self.colluding)),
             ("reports per user", "" if self.reports_per_user == 1 else f"{self.reports_per_user:,}"),
             ("mechanism", self.mechanism),
             ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
@@ -204,19 +201,15 @@ def told(known: T) -> T:
     return known
 
 
-def absent(n: int, dropouts: int, colluding: int, participation: float) -> str:
+def absent(n: int, dropouts: int, colluding: int) -> str:
     """The users of n who cannot be counted on, in words to stand after their number; nothing if all can be.
 
-    >>> absent(1_000_000, 5, 0, 1.0)
+    >>> absent(1_000_000, 5, 0)
     ', of whom up to 5 users (0.0005 %) may drop out'
     """
     counts = ((dropouts, "drop out"), (colluding, "collude"))
     said = [f"up to {count_of(k)} ({round_down(Fraction(100 * k, n), 3)} %) may {what}" for k, what in counts if k]
-    text = f", of whom {' and '.join(said)}" if said else ""
-    if participation < 1.0:
-        chance = round_up(participation, 6)  # a claim for more of them is the weaker one
-        text += f", every other one taking part with probability {chance} (before the batch is seen)"
-    return text
+    return f", of whom {' and '.join(said)}" if said else ""
 
 
 def at_most(epsilon: float, delta: float) -> str:

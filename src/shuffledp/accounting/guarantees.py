@@ -44,7 +44,7 @@ class Guarantees(Tabular):
         first read, printed or pickled.
     delta, n : arrays of what was asked, of the same shape.
     bound, note, evaluated, members, dropouts, colluding : arrays of what a Guarantee says.
-    mechanism, description, local_epsilon, sound, kind, lower_scope, neighbors, trust, participation, \
+    mechanism, description, local_epsilon, sound, kind, lower_scope, neighbors, trust, \
 reports_per_user : as in a Guarantee; the same for all entries.
 
     Examples
@@ -72,7 +72,6 @@ reports_per_user : as in a Guarantee; the same for all entries.
     lower_scope: str
     neighbors: str
     trust: str
-    participation: float
     reports_per_user: int
     find_lower: Callable[[Places], NDArray[np.float64]]
     question: tuple[Resolved, ...] = field(default=(), repr=False)
@@ -196,10 +195,10 @@ reports_per_user : as in a Guarantee; the same for all entries.
     def title(self) -> str:
         """The terms in one line."""
         away = ""
-        if self.dropouts.any() or self.colluding.any() or self.participation < 1.0:
+        if self.dropouts.any() or self.colluding.any():
             worst = int(self.n.argmax())
             n, gone, against = (int(x.reshape(-1)[worst]) for x in (self.n, self.dropouts, self.colluding))
-            away = f"; of the largest n{absent(n, gone, against, self.participation)}"
+            away = f"; of the largest n{absent(n, gone, against)}"
         sent = "" if self.reports_per_user == 1 else f", {self.reports_per_user:,} reports per user"
         return visible(f"{self.description}{sent}, {self.neighbors}{away}")
 

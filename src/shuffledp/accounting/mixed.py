@@ -61,7 +61,7 @@ class MixedGuarantee(Tabular):
     epsilon : the largest over the classes; never too small.
     classes : one :class:`ClassGuarantee` for each class, in the order given.
     delta, n : what was asked; n is the number of all users.
-    dropouts, colluding, participation, neighbors, trust : the terms.
+    dropouts, colluding, neighbors, trust : the terms.
     bound : the bound that gives ``epsilon``.
     hidden : whether classes are drawn at random and secret.
 
@@ -78,7 +78,6 @@ class MixedGuarantee(Tabular):
     classes: tuple[ClassGuarantee, ...]
     dropouts: int
     colluding: int
-    participation: float
     trust: str
     neighbors: str = "replace-one"
     bound: str = "blanket"
@@ -107,7 +106,7 @@ class MixedGuarantee(Tabular):
             + (f"eps = {round_up(c.epsilon)}" if math.isfinite(c.epsilon) else "no finite eps")
             for c in self.classes
         )
-        away = absent(self.n, self.dropouts, self.colluding, self.participation)
+        away = absent(self.n, self.dropouts, self.colluding)
         pair = f"({round_up(self.epsilon)}, {round_up(self.delta, 6)})-DP"
         claim = (
             f"is {pair}" if math.isfinite(self.epsilon) else f"has no finite eps at delta = {round_down(self.delta, 6)}"
@@ -131,7 +130,6 @@ def amplify_mixed(
     tol: float = 1e-4,
     dropouts: float | str = 0,
     colluding: float | str = 0,
-    participation: float | str = 1.0,
     hidden: bool = False,
 ) -> MixedGuarantee:
     """The central guarantee of a batch in which classes of users have different budgets.
@@ -146,8 +144,8 @@ def amplify_mixed(
         more hide all others too, so eps is one for all.
     delta : in (0, 1), or a rule such as "0.01/n", where n is the number of all users
     tol : relative accuracy of eps; the error is always upward
-    dropouts, colluding, participation : as in :func:`shuffledp.amplify`; in the worst case the
-        missing users are those who would hide the victim best
+    dropouts, colluding : as in :func:`shuffledp.amplify`; in the worst case the missing users are those who would hide
+        the victim best
     hidden : False if everybody's class is public; True if every user draws its class at random, with the shares of
         ``classes``, independently of its value, and keeps it to itself: then all run one mixture of the laws
 
@@ -173,14 +171,14 @@ def amplify_mixed(
     members = _members(classes)
     n, tol = check.users(sum(size for _, size in members)), check.tolerance(tol)
     delta = delta_at(delta, n)
-    crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
+    crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding)
     sizes: dict[Mechanism, int] = {}
     for mechanism, size in members:
         sizes[mechanism] = sizes.get(mechanism, 0) + size
     one = _mixture(sizes, n) if hidden else _all_messages(sizes, crowd)
     if one is not None:  # what all classes send is what so many users of one mechanism send
         mechanism, users = one
-        left = crowd if users == n else Crowd(users, participation=crowd.participation)
+        left = crowd if users == n else Crowd(users)
         answer = resolve(mechanism, "auto", left).guarantee(delta=delta, tol=tol)
         each = {m: (min(answer.epsilon, m.local_epsilon), answer.bound) for m in sizes}
         return _stated(each, answer.bound, members, crowd, delta, hidden)
@@ -214,11 +212,6 @@ def _all_messages(sizes: dict[Mechanism, int], crowd: Crowd) -> tuple[Mechanism,
     """What all users who can be counted on send together, where they differ in blanket messages alone."""
     if any(m.single_message for m in sizes):
         return None
-    if crowd.participation < 1.0 and len(sizes) > 1:
-        raise BoundNotApplicableError(
-            "participation must be 1 for classes of several messages, because a victim may send fewer than others, "
-            f"got {crowd.participation!r}; state dropouts instead."
-        )
     found = next(iter(sizes)).law.together(list(sizes.items()), crowd.n - crowd.honest)
     if found is None:
         raise BoundNotApplicableError(
@@ -251,9 +244,9 @@ def _smallest(
     sizes: dict[Mechanism, int], crowd: Crowd, delta: float, tol: float
 ) -> dict[Mechanism, tuple[float, str]]:
     """For every class the smallest eps and its bound; all bounds of all classes are evaluated together."""
-    known = {m: blanket_candidates(m, sizes, crowd) + swap_candidates(m, sizes, crowd) for m in sizes}
+    known = {m: blanket_candidates(m, sizes, crowd, delta) + swap_candidates(m, sizes, crowd, delta) for m in sizes}
     asked = [candidate for candidates in known.values() for candidate in candidates]
-    deltas = np.array([delta * (1.0 - candidate.slack) for candidate in asked])
+    deltas = np.array([candidate.delta for candidate in asked])
     users = np.array([float(candidate.n) for candidate in asked])
     answers = iter(epsilons([candidate.family for candidate in asked], Asked(users, deltas, tol, "upper")))
     found = {}

@@ -25,6 +25,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,12 +36,11 @@ from ..mechanisms.codecs import Numbers
 from ..mechanisms.composite.parallel_law import unlike
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
-from ..numerics.counts import Count
+from ..numerics.counts import Count, cuts
 from ..numerics.family import Family
 from ..numerics.matrix import blanket_pairs
 from ..numerics.mixture import Among
 from ..numerics.pair import FloatArray, ShuffledPair, mass_slack, with_symbols
-from ..numerics.participation import Split
 from ..numerics.product import product_pair, rounding_slack
 from ..numerics.swap.family import Class, ClassSet, Mixed
 from ..numerics.swap.pair import SwapPair
@@ -62,29 +62,35 @@ _MOST_CELLS, _MOST_PAIRS = 20_000, 30
 class _Shape:
     """A law omega that the others are known to send: the victim's pairs over it, and chance_c of every class.
 
-    ``spread`` is max over pairs of sum (P0-P1)^2/omega: eps is about proportional to sqrt(spread/E[K]).
+    ``family(K, delta)`` lists families with their numbers of users and deltas; the smallest eps counts.  ``spread`` is
+    max over pairs of sum (P0-P1)^2/omega: eps is about proportional to sqrt(spread/E[K]).
     """
 
-    family: Callable[[Count], tuple[Family, int]]
+    family: Callable[[Count, float], list[tuple[Family, int, float]]]
     chances: dict[Mechanism, float]
     spread: float
     slack: float = 0.0
 
 
 class Candidate(NamedTuple):
-    """A bound on one class of victims: the eps of a family among n users at delta (1 - slack), plus the slack."""
+    """A bound on one class of victims: the eps of a family among n users at delta, plus the slack."""
 
     bound: str
     family: Family
     n: int
+    delta: float
     slack: float = 0.0
 
 
-def blanket_candidates(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd) -> list[Candidate]:
+def blanket_candidates(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd, delta: float) -> list[Candidate]:
     """The most promising shapes; any of them is sound."""
     known = [(shape, _draws(victim, sizes, shape.chances, crowd)) for shape in _shapes(victim, list(sizes))]
     known.sort(key=lambda x: x[0].spread / max(x[1].mean, 1e-300))
-    return [Candidate("blanket", *shape.family(count), shape.slack) for shape, count in known[:_SHAPES]]
+    return [
+        Candidate("blanket", *asked, shape.slack)
+        for shape, count in known[:_SHAPES]
+        for asked in shape.family(count, delta * (1.0 - shape.slack))
+    ]
 
 
 def _draws(victim: Mechanism, sizes: dict[Mechanism, int], chances: dict[Mechanism, float], crowd: Crowd) -> Count:
@@ -94,7 +100,7 @@ def _draws(victim: Mechanism, sizes: dict[Mechanism, int], chances: dict[Mechani
         others = sizes[mechanism] - (mechanism == victim)
         left = max(others - gone, 0)
         gone -= others - left
-        parts.append((left, min(chances[mechanism], 1.0) * crowd.participation))
+        parts.append((left, min(chances[mechanism], 1.0)))
     return Count(0, tuple(parts)).simplified()
 
 
@@ -136,7 +142,7 @@ def _own_shape(victim: Mechanism, classes: list[Mechanism]) -> tuple[_Shape, boo
     laws = [r.thinned(1.0 / mass) for r in pairs]
     others = {c: _mass(_blanket_pairs(c)) for c in classes}
     proportional = all(chances[c] >= others[c] * (1.0 - 1e-9) for c in classes)
-    return _Shape(lambda count: _mixed(laws, count), chances, max(r.spread for r in laws)), proportional
+    return _Shape(partial(_mixed, laws), chances, max(r.spread for r in laws)), proportional
 
 
 def _blanket_pairs(mechanism: Mechanism) -> Sequence[ShuffledPair]:
@@ -190,15 +196,19 @@ def _over(rows: FloatArray, omega: FloatArray, blankets: dict[Mechanism, FloatAr
     live = omega > 0.0
     chances = {m: float(np.min(w[live] / omega[live], initial=1.0)) * (1.0 - _SLACK) for m, w in blankets.items()}
     whole = with_symbols(rows)
-    every = blanket_pairs(whole, np.append(omega, np.zeros(whole.shape[1] - omega.size)))
+    blanket = np.append(omega, np.zeros(whole.shape[1] - omega.size))
+    every = blanket_pairs(whole, blanket)
 
-    def family(count: Count) -> tuple[Family, int]:
+    def family(count: Count, delta: float) -> list[tuple[Family, int, float]]:
         few = every.pairs(_FEW_PAIRS)
-        if few is not None or not count.parts:
-            return _mixed(few, count) if few is not None else (every, count.fixed + 1)
+        if few is not None:
+            return _mixed(few, count, delta)
+        if not count.parts:
+            return [(every, count.fixed + 1, delta)]
         if count.fixed == 0 and len(count.parts) == 1:
-            return every.thinned(count.parts[0][1]), count.parts[0][0] + 1
-        return Split(every, lambda _: count), 1
+            size, chance = count.parts[0]
+            return [(blanket_pairs(whole, blanket, chance), size + 1, delta)]
+        return [(every, k + 1, left) for k, left in cuts(count, delta)]
 
     return _Shape(family, chances, _spread(rows[:, live], omega[live]), _PAIR_SLACK)
 
@@ -210,9 +220,9 @@ def _spread(rows: FloatArray, omega: FloatArray) -> float:
     return float((own[:, None] + own - 2.0 * gram).max(initial=0.0))
 
 
-def _mixed(pairs: Sequence[ShuffledPair], count: Count) -> tuple[Family, int]:
+def _mixed(pairs: Sequence[ShuffledPair], count: Count, delta: float) -> list[tuple[Family, int, float]]:
     """The pairs among K draws of omega; K does not depend on n any more."""
-    return Among(pairs, lambda _: count), 1
+    return [(Among(pairs, lambda _: count), 1, delta)]
 
 
 def _reports_of(mechanism: Mechanism) -> Any:
@@ -242,22 +252,23 @@ def _matrix_of(mechanism: Mechanism) -> FloatArray:
 # -- the swap bound over classes -----------------------------------------------------------------------------------
 
 
-def swap_candidates(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd) -> list[Candidate]:
+def swap_candidates(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd, delta: float) -> list[Candidate]:
     """The swap bound among the victim's own class and among all classes, where they apply."""
     found = []
     users = sizes[victim] - (crowd.n - crowd.honest)  # in the worst case all missing users belong to this class
     with contextlib.suppress(BoundNotApplicableError):
         if users >= 1:
-            found.append(Candidate("swap", victim.law.swap().thinned(crowd.participation), users))
+            found.append(Candidate("swap", victim.law.swap(), users, delta))
     with contextlib.suppress(BoundNotApplicableError):
         if len(sizes) > 1 and (classes := _all_classes(victim, sizes, crowd)):
-            found.append(Candidate("swap", classes, crowd.n, rounding_slack(1)))
+            slack = rounding_slack(1)
+            found.append(Candidate("swap", classes, crowd.n, delta * (1.0 - slack), slack))
     return found
 
 
 def _all_classes(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd) -> ClassSet | None:
     """Where the laws are small and nobody is missing: a missing user could be of any class, which is not covered."""
-    if crowd.honest < crowd.n or crowd.participation < 1.0 or crowd.n < 2:
+    if not crowd.complete or crowd.n < 2:
         return None
     if not all(map(_lists_its_law, sizes)) or len(set(map(_reports_of, sizes))) > 1:
         return None

@@ -113,9 +113,9 @@ class Subject:
         """The mechanism as the honest users of a crowd run it, without the messages of the missing."""
         left = self.mechanism
         if not crowd.complete:
-            left = left.law.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
+            left = left.law.without(crowd.n - crowd.honest, n=crowd.n)
         if crowd.reports_per_user > 1:
-            left = left.law.bundled(crowd.reports_per_user, n=crowd.honest, participation=crowd.participation)
+            left = left.law.bundled(crowd.reports_per_user, n=crowd.honest)
         return self if left is self.mechanism else Subject(left)
 
 
@@ -137,12 +137,10 @@ class Resolved(WithOutputs):
 
     def __init__(self, asked: Subject, left: Subject, bound: Bound, crowd: Crowd) -> None:
         self.asked, self.left, self.bound, self.crowd, self.n = asked, left, bound, crowd, crowd.honest
-        # Random participation thins the family; the local bound relies on nobody and does not change.
         self._several = crowd.reports_per_user > 1
         self._shared: Resolved | None = None
-        chance = (self._several or crowd.participation < 1.0) and bound.name != "local"
-        #: whether the answer comes from a family
-        self.by_family = isinstance(bound, Numerical) or chance
+        #: whether the answer comes from a family; the local bound of several reports needs none
+        self.by_family = isinstance(bound, Numerical) or (self._several and bound.name != "local")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return resolve, (self.asked, self.bound.name, self.crowd)
@@ -154,7 +152,7 @@ class Resolved(WithOutputs):
 
     @cached_property
     def family(self) -> Family:
-        """The shuffled pairs of the bound, among the users who take part; refused where it claims nothing for them."""
+        """The shuffled pairs of the bound; refused where it claims nothing for so many users."""
         return covering(self.bound, self._among_any, self.mechanism, self.n)
 
     @cached_property
@@ -162,11 +160,10 @@ class Resolved(WithOutputs):
         """The same, for any number of users."""
         if self._shared is not None:
             return self._shared._among_any
-        of_all = self._of_several() if self._several else self.left.family(self.bound)
-        return of_all if self.crowd.participation == 1.0 else of_all.thinned(self.crowd.participation)
+        return self._of_several() if self._several else self.left.family(self.bound)
 
     def share(self, other: Resolved) -> None:
-        """Reuse the families of a question with the same mechanism, bound and participation."""
+        """Reuse the families of a question with the same mechanism and bound."""
         if other is not self and not self._several:
             self._shared = other
 
@@ -189,7 +186,7 @@ class Resolved(WithOutputs):
             raise BoundNotApplicableError("no lower bound is known for several reports per user.")
         if self._shared is not None:
             return self._shared.datasets
-        return self.left.datasets.thinned(self.crowd.participation)
+        return self.left.datasets
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -201,7 +198,7 @@ class Resolved(WithOutputs):
     def _about(self) -> About:
         crowd = self.must_hold("give a trade-off function").crowd
         each = f", {crowd.reports_per_user:,} reports each" if crowd.reports_per_user > 1 else ""
-        away = absent(crowd.n, crowd.dropouts, crowd.colluding, crowd.participation)
+        away = absent(crowd.n, crowd.dropouts, crowd.colluding)
         return About(
             subject=f"{count_of(crowd.n)} of {self.asked.mechanism.spec}{each}{away}",
             n=self.n,

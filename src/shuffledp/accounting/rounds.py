@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._support import validation as check
-from ..errors import ParameterError
 from ..numerics.composition import sequential
 from ..numerics.composition.profile_curve import Ladder
 from ..numerics.composition.sequential import Kind
@@ -47,12 +46,11 @@ class Rounds:
         asked = subject_of(mechanism)
         self._count, self.cost = count, count
         if count > 1:
-            must_be_separate(crowd)
             self.cost = count * crowd.reports_per_user
             left = asked.left_of(dataclasses.replace(crowd, reports_per_user=1)).mechanism
-            part = left.law.bundled(crowd.reports_per_user, n=crowd.honest, participation=1.0)
+            part = left.law.bundled(crowd.reports_per_user, n=crowd.honest)
             asked = asked if part is asked.mechanism else Subject(part)
-            crowd = Crowd(crowd.honest, participation=crowd.participation)
+            crowd = Crowd(crowd.honest)
         self.one = resolve(asked, bound, crowd)
 
     def must_hold(self, purpose: str) -> Rounds:
@@ -73,15 +71,6 @@ class Rounds:
             return float(self.one.log_delta(np.array([epsilon]), tol=tol)[0])
         value = sequential.delta([kind_of(self.one)], [self.cost], epsilon)
         return math.log(value) if value > 0.0 else -math.inf
-
-
-def must_be_separate(crowd: Crowd) -> None:
-    """Rounds of several reports are composed part by part, which needs a number of users that is not random."""
-    if crowd.reports_per_user > 1 and crowd.participation < 1.0:
-        raise ParameterError(
-            f"participation must be 1 where rounds of several reports per user are composed, got "
-            f"{crowd.participation!r}; the reports of a user come or stay away together: state dropouts instead."
-        )
 
 
 def count_of(value: object) -> int:

@@ -176,14 +176,13 @@ def tradeoff(
     bound: str = "auto",
     dropouts: float | str = 0,
     colluding: float | str = 0,
-    participation: float | str = 1.0,
     reports_per_user: int = 1,
 ) -> TradeOff:
     """The trade-off function of f-DP of n users who each send a report of ``mechanism`` through a shuffler, and mu.
 
     Parameters
     ----------
-    mechanism, n, dropouts, colluding, participation, reports_per_user : as in :func:`shuffledp.amplify`
+    mechanism, n, dropouts, colluding, reports_per_user : as in :func:`shuffledp.amplify`
     alpha : levels in [0, 1] of the table; by default some from 1e-6 to 0.99
     bound : as in :func:`shuffledp.amplify`; it must be a proved upper bound
 
@@ -204,7 +203,7 @@ def tradeoff(
 0.94799, replace-one; mu = 0.019135 of Gaussian DP, and no analysis can claim less than 0.019094 (to leading order it \
 is 0.019096).
     """
-    crowd = Crowd.of(check.users(n), dropouts, colluding, participation, reports_per_user)
+    crowd = Crowd.of(check.users(n), dropouts, colluding, reports_per_user)
     return resolve(mechanism, bound, crowd).tradeoff(alpha=alpha)
 
 

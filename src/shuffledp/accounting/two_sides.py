@@ -221,14 +221,13 @@ def renyi(
     bound: str = "auto",
     dropouts: float | str = 0,
     colluding: float | str = 0,
-    participation: float | str = 1.0,
     reports_per_user: int = 1,
 ) -> RenyiCurve:
     """Renyi divergences of n users who each send a report of ``mechanism`` through a shuffler, from above and below.
 
     Parameters
     ----------
-    mechanism, n, dropouts, colluding, participation, reports_per_user : as in :func:`shuffledp.amplify`
+    mechanism, n, dropouts, colluding, reports_per_user : as in :func:`shuffledp.amplify`
     orders : real numbers > 1
     bound : as in :func:`shuffledp.amplify`; it must be a proved upper bound
 
@@ -244,7 +243,7 @@ def renyi(
     >>> r.upper.round(6).tolist()
     [0.000126, 0.00101]
     """
-    crowd = Crowd.of(check.users(n), dropouts, colluding, participation, reports_per_user)
+    crowd = Crowd.of(check.users(n), dropouts, colluding, reports_per_user)
     return resolve(mechanism, bound, crowd).renyi_curve(orders=orders)
 
 

@@ -106,7 +106,7 @@ def audit(
     claim = runner if own else _claim(claimed)
     budget = _budget(eps0, claim if isinstance(claim, Mechanism) else None)
     samples = check.whole("samples", samples, low=400, high=10**7, hint="20_000 reports per input is the default")
-    confidence = check.share("confidence", confidence, low=0.5, low_open=False, high_open=True)
+    confidence = check.share("confidence", confidence, low=0.5, low_open=False)
     draw = _drawer(runner, vectorized, rng)
     chosen, count = _inputs(inputs, runner, claim)
     law = stated(claim, chosen, outputs, own) if isinstance(claim, Mechanism) else ""

@@ -40,7 +40,6 @@ def calibrate(
     reports_per_user: int = 1,
     dropouts: float | str = 0,
     colluding: float | str = 0,
-    participation: float | str = 1.0,
     count: int = 1,
     **fixed: Any,
 ) -> Mechanism:
@@ -71,7 +70,7 @@ def calibrate(
     epsilon : the target, > 0
     tol : relative accuracy of eps
     unknown : the parameter to solve for, where several could be meant
-    reports_per_user, dropouts, colluding, participation : as in :func:`~shuffledp.amplify`
+    reports_per_user, dropouts, colluding : as in :func:`~shuffledp.amplify`
     count : rounds over the same users, which meet the target together, as in :class:`~shuffledp.Accountant`
     fixed : the other parameters of the mechanism
 
@@ -92,7 +91,7 @@ def calibrate(
     7.31
     """
     n = check.users(n)
-    crowd = Crowd.of(n, dropouts, colluding, participation, reports_per_user)
+    crowd = Crowd.of(n, dropouts, colluding, reports_per_user)
     target = Target(crowd, _target(epsilon), delta_at(delta, n), bound, check.tolerance(tol), count_of(count))
     return target.loosest(settled(question(subject, n, unknown, fixed), target.single))
 
@@ -115,7 +114,6 @@ def users_needed(
     reports_per_user: int = 1,
     dropouts: float | str = 0,
     colluding: float | str = 0,
-    participation: float | str = 1.0,
     count: int = 1,
 ) -> int:
     """The smallest number of users whose shuffled reports are (epsilon, delta)-DP, up to 1e15.
@@ -129,7 +127,7 @@ def users_needed(
     epsilon : the target, > 0
     delta : a number in (0, 1), or a rule "c/n" with c < 1; then delta shrinks as n grows, and the answer is *a* number
         of users that meets the target while one user fewer does not
-    dropouts, colluding, participation : as in :func:`~shuffledp.amplify`; n counts all users who are asked
+    dropouts, colluding : as in :func:`~shuffledp.amplify`; n counts all users who are asked
     count : rounds over the same n users, which meet the target together
 
     Raises
@@ -149,7 +147,7 @@ def users_needed(
     fewest = _fewest(dropouts, colluding)
 
     def among(n: int, times: int) -> Rounds:
-        crowd = Crowd.of(n, dropouts, colluding, participation, reports_per_user)
+        crowd = Crowd.of(n, dropouts, colluding, reports_per_user)
         return Rounds(subject, bound, crowd, count=times).must_hold("be solved for")
 
     among(fewest, times)  # a bound that is not a guarantee is refused first
@@ -210,13 +208,12 @@ def delta_needed(
     reports_per_user: int = 1,
     dropouts: float | str = 0,
     colluding: float | str = 0,
-    participation: float | str = 1.0,
     count: int = 1,
 ) -> float:
     """The smallest delta at which n shuffled reports are (epsilon, delta)-DP: the privacy profile, rounded up.
 
     It is 0 where epsilon is at least the local guarantee.  tol is the relative accuracy of delta, upward (that of one
-    round); reports_per_user, dropouts, colluding and participation are those of :func:`~shuffledp.amplify`; ``count``
+    round); reports_per_user, dropouts and colluding are those of :func:`~shuffledp.amplify`; ``count``
     rounds over the same users are composed as by :class:`~shuffledp.Accountant`.
 
     Raises
@@ -233,7 +230,7 @@ def delta_needed(
     """
     subject, n, tol = subject_of(mechanism), check.users(n), check.tolerance(tol)
     epsilon, times = _target(epsilon), count_of(count)
-    crowd = Crowd.of(n, dropouts, colluding, participation, reports_per_user)
+    crowd = Crowd.of(n, dropouts, colluding, reports_per_user)
     value = Rounds(subject, bound, crowd, count=times).must_hold("be solved for").log_delta(epsilon, tol=tol)
     if not value < 0.0:
         rounds = f"{times:,} rounds of " if times > 1 else ""

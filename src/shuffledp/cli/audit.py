@@ -48,7 +48,7 @@ def audit(subject: str, is_code: bool, time_limit: str | None, as_json: bool, **
         "inputs": parse_inputs,
         "eps0": partial(valid.parse_number, "eps0"),
         "samples": partial(valid.parse_number, "samples"),
-        "confidence": partial(valid.share, "confidence", low=0.5, low_open=False, high_open=True),
+        "confidence": partial(valid.share, "confidence", low=0.5, low_open=False),
     }
     terms = {key: parse[key](text) if key in parse and text is not None else text for key, text in given.items()}
     if time_limit is not None and not is_code:

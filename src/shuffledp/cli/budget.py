@@ -144,7 +144,7 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-_CROWD = ("reports_per_user", "dropouts", "colluding", "participation")
+_CROWD = ("reports_per_user", "dropouts", "colluding")
 
 
 @main.command(epilog=SPEC_HELP, short_help="Find how many users a target needs.")
@@ -172,7 +172,7 @@ def users(spec: str, epsilon: str, as_json: bool, **given: Any) -> None:
 # -- many rounds -----------------------------------------------------------------------------------------------
 
 #: Settings of a round that Accountant.compose reads as they are written: names, and numbers or shares of users.
-_AS_WRITTEN = ("name", "bound", "n", "dropouts", "colluding", "participation")
+_AS_WRITTEN = ("name", "bound", "n", "dropouts", "colluding")
 #: All settings of a round that may follow its spec.
 _SETTINGS = ("n", "count", "name", "bound", "participation_limit", *_CROWD)
 _TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoi[sz]ed)\s*=\s*([^,=]*)$", re.ASCII)
@@ -306,5 +306,5 @@ def _delta_at(accountant: Accountant, epsilon: str, result: dict[str, Any]) -> s
 
 
 def _shown(entry: Any) -> dict[str, Any]:
-    keys = ("name", "n", "count", "bound", "participation_limit", "reports_per_user", "participation", "cost")
+    keys = ("name", "n", "count", "bound", "participation_limit", "reports_per_user", "cost")
     return {"mechanism": entry.mechanism.spec, **{key: getattr(entry, key) for key in keys}}

@@ -75,7 +75,6 @@ def together(*options: _Decorator) -> _Decorator:
 crowd = together(
     _number("--dropouts", "K", "Users who may drop out: a number such as 500, or a share such as 5%."),
     _number("--colluding", "K", "Users who may help the adversary, likewise."),
-    _number("--participation", "P", "Probability with which every other user takes part, such as 0.6 or 60%.", "1"),
     times("--reports-per-user", "Reports that every user sends into the batch, on any values."),
 )
 common = together(n(), bound("Which bound; auto: the smallest that applies."), as_json)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .._support.canvas import Figure, Placing
 
 #: Parameters of compose() that have a default.
-_CROWD = ("dropouts", "colluding", "participation")
+_CROWD = ("dropouts", "colluding")
 _TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", *_CROWD, "memoized")
 
 
@@ -133,7 +133,6 @@ class Accountant(WithOutputs, Tabular):
         reports_per_user: int = 1,
         dropouts: float | str = 0,
         colluding: float | str = 0,
-        participation: float | str = 1.0,
         memoized: bool = False,
     ) -> Accountant:
         """Add ``count`` rounds of n users each; returns the accountant.
@@ -150,8 +149,6 @@ class Accountant(WithOutputs, Tabular):
             be equal; k reports cost k rounds of n reports, each with a share of the blanket messages
         dropouts, colluding : as in :func:`shuffledp.amplify`, in every round; the entry holds the others, without the
             blanket messages of the missing
-        participation : as in :func:`shuffledp.amplify`: a guarantee for before the batches are seen, with other
-            coins in every round; not with several reports per user
         memoized : refused if True
         """
         if memoized is not False:
@@ -160,7 +157,7 @@ class Accountant(WithOutputs, Tabular):
                 f"{memoized!r}; a permanent response repeats the same report, so batches can be linked and shuffling "
                 "hides nothing after the first: draw fresh randomness in every round and compose it."
             )
-        crowd = (dropouts, colluding, participation, reports_per_user)
+        crowd = (dropouts, colluding, reports_per_user)
         entry = make_entry(
             mechanism, n, *crowd, count=count, bound=bound, name=name, participation_limit=participation_limit
         )
@@ -310,7 +307,6 @@ class Accountant(WithOutputs, Tabular):
             crowd=TRUST + "".join(dict.fromkeys(entry.mechanism._trust for entry in self.entries)),
             many=max(self.rounds, sum(item.cost for item in self._composed)) > 1,
             limited=any(entry.participation_limit is not None for entry in self.entries),
-            chance=any(entry.participation < 1.0 for entry in self.entries),
         )
 
     def renyi(self, orders: ArrayLike = conversions.ORDERS) -> NDArray[np.float64]:

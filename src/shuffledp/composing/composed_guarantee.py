@@ -10,11 +10,11 @@ from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.spelling import Renamed
 from .._support.tables import Table
-from ..accounting.guarantee import OWN_DATA, TRUST, TRUST_COINS, TRUST_ROUNDS, at_most, not_below
+from ..accounting.guarantee import OWN_DATA, TRUST, TRUST_ROUNDS, at_most, not_below
 
 
-def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False, chance: bool = False) -> str:
-    """What a composition rests on: ``crowd`` for one round, more for several, limited or random participation.
+def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False) -> str:
+    """What a composition rests on: ``crowd`` for one round, more for several or limited participation.
 
     Examples
     --------
@@ -26,8 +26,6 @@ def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False, 
         text += TRUST_ROUNDS
     if limited:
         text += "; limits on taking part are enforced, and who takes part does not depend on the values"
-    if chance:
-        text += TRUST_COINS + (", with other coins in every round" if many else "")
     return text
 
 

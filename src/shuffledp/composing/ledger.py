@@ -12,10 +12,10 @@ from typing import Any
 from .._support import validation as check
 from .._support.json_ready import json_ready
 from .._support.reading import TABLE, read_bytes
-from .._support.tables import Column, count_column, number_column
+from .._support.tables import Column, count_column
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import MechanismLike, Resolved, Subject, resolve, subject_of
-from ..accounting.rounds import MOST_ROUNDS, count_of, kind_of, must_be_separate
+from ..accounting.rounds import MOST_ROUNDS, count_of, kind_of
 from ..bounds import called
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
@@ -36,7 +36,6 @@ class LedgerEntry:
     name : what the rounds are called, or None
     participation_limit : the most of the ``count`` rounds that one user takes part in; None if there is no limit
     reports_per_user : reports of one user in one round
-    participation : probability with which every other user takes part in a round
 
     Examples
     --------
@@ -53,7 +52,6 @@ class LedgerEntry:
     name: str | None = None
     participation_limit: int | None = None
     reports_per_user: int = 1
-    participation: float = 1.0
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields; what follows from them is computed again."""
@@ -77,7 +75,7 @@ class LedgerEntry:
 
         One of these rounds; where users send several reports, one of the parts into which a round may be divided.
         """
-        return resolve(self._part, self.bound, Crowd(self.n, participation=self.participation))
+        return resolve(self._part, self.bound, Crowd(self.n))
 
     def kind(self) -> Kind:
         """The privacy profile of what is paid ``cost`` times."""
@@ -85,7 +83,7 @@ class LedgerEntry:
 
     @property
     def _part(self) -> Mechanism:
-        return self.mechanism.law.bundled(self.reports_per_user, n=self.n, participation=1.0)
+        return self.mechanism.law.bundled(self.reports_per_user, n=self.n)
 
     @cached_property
     def law(self) -> dict[str, Any]:
@@ -112,8 +110,7 @@ class LedgerEntry:
         """Equal for rounds that cost the same: law, n and bound, and the reports that share blanket messages."""
         identity = "" if self.reproducible else f"#{id(self.mechanism)}"
         shared = [] if self._part is self.mechanism else [self.reports_per_user]
-        chance = [] if self.participation == 1.0 else [{"participation": self.participation}]
-        return json.dumps([self.law, self.n, self.bound, *shared, *chance]) + identity
+        return json.dumps([self.law, self.n, self.bound, *shared]) + identity
 
     def sharing_law(self, other: LedgerEntry) -> LedgerEntry:
         """``other``, of the same mechanism, with the law of this entry: no file is read a second time."""
@@ -142,8 +139,6 @@ class LedgerEntry:
             "bound": self.bound,
             "participation_limit": self.participation_limit,
             "reports_per_user": self.reports_per_user,
-            # left out where everybody takes part, as in earlier ledgers
-            **({} if self.participation == 1.0 else {"participation": self.participation}),
         }
 
 
@@ -152,7 +147,6 @@ def make_entry(
     n: object,
     dropouts: float | str = 0,
     colluding: float | str = 0,
-    participation: float | str = 1.0,
     reports_per_user: int = 1,
     *,
     count: object = 1,
@@ -167,11 +161,9 @@ def make_entry(
     >>> make_entry("grr:eps0=1,d=4", n=1e4, count=3, dropouts=0.05).n
     9500
     """
-    crowd = Crowd.of(check.users(n), dropouts, colluding, participation, reports_per_user)
-    must_be_separate(crowd)
+    crowd = Crowd.of(check.users(n), dropouts, colluding, reports_per_user)
     left = subject_of(mechanism).left_of(replace(crowd, reports_per_user=1))
-    whole = Crowd(crowd.honest, participation=crowd.participation)
-    resolved = resolve(left, bound, whole).must_hold("be composed")
+    resolved = resolve(left, bound, Crowd(crowd.honest)).must_hold("be composed")
     if name is not None and not (isinstance(name, str) and 0 < len(name) <= 200):
         raise ParameterError(f"name must be a short text or None, got {check.shown(name)}; use up to 200 characters.")
     limit, hint = participation_limit, "it is the most rounds that one user takes part in"
@@ -179,13 +171,12 @@ def make_entry(
         limit = check.whole("participation_limit", limit, low=1, high=MOST_ROUNDS, hint=hint)
     entry = LedgerEntry(
         mechanism=left.mechanism,
-        n=whole.n,
+        n=crowd.honest,
         count=count_of(count),
         bound=called(bound),
         name=name,
         participation_limit=limit,
         reports_per_user=crowd.reports_per_user,
-        participation=crowd.participation,
     )
     if entry._part is left.mechanism:
         vars(entry)["resolved"] = resolved  # the families are built once
@@ -196,8 +187,6 @@ def columns_of(rows: Sequence[LedgerEntry]) -> tuple[Column, ...]:
     """A table of entries; what none of them has is not shown."""
     limited = any(e.participation_limit is not None for e in rows)
     several = any(e.reports_per_user > 1 for e in rows)
-    chance = any(e.participation < 1.0 for e in rows)
-    shares = [f"{e.participation:g}" for e in rows]
     return (
         Column(name="name", head="name" if any(e.name for e in rows) else None, values=[e.name for e in rows]),
         Column(name="mechanism", head="mechanism", values=[e.mechanism.spec for e in rows]),
@@ -206,7 +195,6 @@ def columns_of(rows: Sequence[LedgerEntry]) -> tuple[Column, ...]:
         count_column("participation_limit", "limit" if limited else None, [e.participation_limit for e in rows]),
         count_column("reports_per_user", "reports" if several else None, [e.reports_per_user for e in rows]),
         count_column("cost", "cost" if limited or several else None, [e.cost for e in rows]),
-        number_column("participation", "chance" if chance else None, [e.participation for e in rows], shares),
         Column(name="bound", head="bound", values=[e.bound for e in rows]),
     )
 

@@ -30,8 +30,6 @@ MOST_ENTRIES = 20_000
 _HEAD = ("format", "neighbors", "entries", "last_hash", "rounds")
 _OLD_HEAD = ("format", "neighbors", "rounds")
 _KEYS = ("name", "mechanism", "local_epsilon", "n", "count", "bound", "participation_limit", "reports_per_user")
-#: A key that only rounds with random participation have.
-_CHANCE = "participation"
 _RESTORE = "restore it from a copy"
 
 
@@ -128,11 +126,7 @@ def _load(path: str | Path) -> LedgerFile:
             f"rounds must be a list of at most {MOST_ENTRIES:,} entries, got {got} in {shown}; {_RESTORE}."
         )
     keys = (*_KEYS, "hash") if linked else _KEYS
-    more = {_CHANCE} if linked else set()
-    items = [
-        mapping(f"round {i} of the ledger {shown}", x, needed=keys, optional=more, advice=_RESTORE)
-        for i, x in enumerate(items)
-    ]
+    items = [mapping(f"round {i} of the ledger {shown}", x, needed=keys, advice=_RESTORE) for i, x in enumerate(items)]
     notes: tuple[str, ...] = ()
     if linked:
         _check_chain(head, items, shown)
@@ -157,7 +151,7 @@ def _check_chain(head: dict[str, Any], items: list[dict[str, Any]], shown: str) 
     number = head["entries"]
     if isinstance(number, bool) or not isinstance(number, int):
         raise ParameterError(f"entries must be the number of rounds, got {number!r:.40} in {shown}; {_RESTORE}.")
-    hashes = chain({key: item[key] for key in (*_KEYS, _CHANCE) if key in item} for item in items)
+    hashes = chain({key: item[key] for key in _KEYS} for item in items)
     for i, (item, found) in enumerate(zip(items, hashes[1:], strict=True)):
         if item["hash"] != found:
             why = "it was edited, or moved here" if number == len(items) else "a round before it was removed or added"
@@ -181,10 +175,9 @@ def _check_chain(head: dict[str, Any], items: list[dict[str, Any]], shown: str) 
 def _entry(item: dict[str, Any], number: int, known: dict[str, LedgerEntry]) -> LedgerEntry:
     """A checked entry; ``known`` are earlier entries by their law, which is made, and its files read, only once."""
     law = json.dumps(item["mechanism"], sort_keys=True)
-    terms = {key: item[key] for key in (*_KEYS[3:], "name", _CHANCE) if key in item}
+    terms = {key: item[key] for key in (*_KEYS[3:], "name")}
     try:
-        for key in {"n", _CHANCE} & terms.keys():
-            check.real(key, terms[key])  # people may write "2M" or "60%", a ledger holds numbers
+        check.real("n", terms["n"])  # people may write "2M", a ledger holds numbers
         if law in known:
             entry = known[law].sharing_law(make_entry(known[law].mechanism, **terms))
         else:

@@ -398,7 +398,7 @@ class Estimate(Answer):
         coverage is about nominal or higher; the excess is the weight of a count or two.  Ends may lie outside the
         range of the truth, which is the interval of an item that is not estimated.
         """
-        level = check.share("level", level, high_open=True)
+        level = check.share("level", level)
         check.one_of("kind of coverage", of, COVERED)
         if self.step:
             raise ParameterError(

@@ -69,7 +69,7 @@ class FittedEstimate(Estimate):
         They are no confidence intervals: a fit is biased where shares are near 0 or smoothed, and they move with it.
         Intervals that cover the truth are those of the unbiased estimate.
         """
-        level = check.share("level", level, high_open=True)
+        level = check.share("level", level)
         ends = np.quantile(self.replicates, [0.5 - 0.5 * level, 0.5 + 0.5 * level], axis=0)
         return ends[0], ends[1]
 

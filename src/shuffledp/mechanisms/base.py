@@ -279,11 +279,11 @@ class Mechanism(Derived, Renamed):
         """Messages that certainly hide the victim's: one from each other user unless overridden."""
         return n - 1
 
-    def _without(self, missing: int, *, n: int, participation: float) -> Mechanism:
+    def _without(self, missing: int, *, n: int) -> Mechanism:
         """The mechanism that the remaining users run if ``missing`` of n users, and their messages, are absent."""
         return self
 
-    def _bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
+    def _bundled(self, reports: int, *, n: int) -> Mechanism:
         """One of the ``reports`` separate shuffles into which a batch may be divided where users send several reports.
 
         Every part holds one report of each of the n users, and its share of the blanket messages, divided by a

@@ -106,9 +106,9 @@ class Law:
 
     #: (n): messages that certainly hide the victim's among those of n users.
     other_messages = _Stated(lambda m: m._other_messages)
-    #: (missing, n=, participation=): what the remaining users run if ``missing`` of n users are absent.
+    #: (missing, n=): what the remaining users run if ``missing`` of n users are absent.
     without = _Stated(lambda m: m._without)
-    #: (reports, n=, participation=): one of the separate shuffles into which several reports per user may be divided.
+    #: (reports, n=): one of the separate shuffles into which several reports per user may be divided.
     bundled = _Stated(lambda m: m._bundled)
     #: (classes, missing): the mechanism with which the users who are left would send the same messages; None: unknown.
     together = _Stated(lambda m: m._together)

@@ -32,7 +32,6 @@ from .crowds import response
 from .family import Answer, Asked, Best, Family, OneByOne, PairSet, epsilons, log_deltas
 from .ledger import charge
 from .pair import FloatArray, ShuffledPair, Side, both_directions
-from .participation import Split
 from .swap.family import SwapSet
 from .swap.pair import among
 
@@ -207,10 +206,3 @@ class ExactCounts(OneByOne):
             better = np.minimum if side == "upper" else np.maximum
             out[rest] = better(out[rest], self._known.log_delta(eps[rest], n=n, tol=tol, side=side))
         return out
-
-    def thinned(self, chance: float) -> Family:
-        """Every other user takes part with this probability: the blanket, or the truth among nearly as many users."""
-        if chance == 1.0:
-            return self
-        pairs = Sides(self._blanket.thinned(chance), self._constant.thinned(chance))
-        return Best(pairs, Split.of_users(self, chance))

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betainc, betaincc, gammaincc  # type: ignore[import-untyped]
 
-from ..errors import BoundNotApplicableError
 from .binomial import Window, binomial, ends_of_binomial, ends_of_poisson, poisson
 from .ledger import charge
 from .pair import FloatArray, IntArray, Side
+from .search import smallest_whole
 
 #: The size of a part without a largest value: (UNLIMITED, mean) is a Poisson number.
 UNLIMITED = -1
@@ -30,6 +30,9 @@ _LONGEST = 2**21
 _CELLS, _COARSE_CELLS, _FINEST = 6144, 512, 3e-8
 #: Buckets on either side of the mean, how far they reach in deviations, and how fast they widen.
 _BUCKETS, _REACH, _WIDEN = 48, 12.0, 4.0
+
+#: Probabilities of the low part, as shares of delta, where a random number of messages is cut in two.
+_SHARES = (0.3, 0.03, 0.003)
 
 #: (size, chance) of a binomial number, or (UNLIMITED, mean) of a Poisson number.
 Part = tuple[int, float]
@@ -215,41 +218,13 @@ def _cdf(size: int, chance: float, k: IntArray) -> FloatArray:
     return np.asarray(np.maximum.accumulate(np.where(k < 0, 0.0, np.where(k >= size, 1.0, value))))
 
 
-class Blend(NamedTuple):
-    """A mixture of counts: ``counts[i]`` with probability ``masses[i]``."""
-
-    masses: FloatArray
-    counts: Sequence[Count]
-
-    @property
-    def least(self) -> int:
-        """The smallest value."""
-        return min(c.least for c in self.counts)
-
-    @property
-    def top(self) -> int:
-        """The largest value considered."""
-        return max(c.top for c in self.counts)
-
-    @property
-    def mean(self) -> float:
-        """The expectation."""
-        return float(self.masses @ np.array([c.mean for c in self.counts]))
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation."""
-        means, spreads = np.array([c.mean for c in self.counts]), np.array([c.deviation for c in self.counts])
-        return math.sqrt(float(self.masses @ (spreads**2 + (means - self.mean) ** 2)))
-
-
 def grid(mean: float, spread: float, least: int, most: int, half: int) -> IntArray:
     """Whole numbers in [least, most], dense at the mean and sparser away from it, up to _REACH deviations."""
     z = np.sinh(np.linspace(-_WIDEN, _WIDEN, 2 * half + 1)) * (_REACH / math.sinh(_WIDEN))
     return np.unique(np.clip(np.rint(mean + spread * z), least, most).astype(np.int64))
 
 
-def edges(count: Count | Blend, tol: float) -> IntArray:
+def edges(count: Count, tol: float) -> IntArray:
     """Bucket edges from least to top, as close as a relative accuracy ``tol`` of eps needs, up to _BUCKETS a side.
 
     Rounding M by a relative r moves eps by about r/2.
@@ -272,7 +247,7 @@ def bucket_masses(distribution: Callable[[IntArray], FloatArray], at: IntArray, 
     return np.diff(total, prepend=0.0)
 
 
-def buckets(count: Count | Blend, side: Side, tol: float) -> tuple[IntArray, FloatArray]:
+def buckets(count: Count, side: Side, tol: float) -> tuple[IntArray, FloatArray]:
     """Numbers and their probabilities: a law that is stochastically smaller (upper) or larger than that of ``count``.
 
     Examples
@@ -282,33 +257,45 @@ def buckets(count: Count | Blend, side: Side, tol: float) -> tuple[IntArray, Flo
     ([0, 1, 2], [0.25, 0.5, 0.25])
     """
     at = edges(count, tol)
-    blend = count if isinstance(count, Blend) else Blend(np.ones(1), [count])
-    laws = [Distribution(c, up=side == "upper") for c in blend.counts]
-    mass = bucket_masses(lambda k: np.asarray(blend.masses @ np.stack([law.at(k) for law in laws])), at, side)
+    mass = bucket_masses(Distribution(count, up=side == "upper").at, at, side)
     return at[mass > 0.0], mass[mass > 0.0]
 
 
-def present(n: int, chance: float, count: Callable[[int], Count], side: Side, tol: float) -> Count | Blend:
-    """The number of messages of the victim and of those of n - 1 others who take part; count(u) is that of u users.
+class Cut(NamedTuple):
+    """A number k of other messages, and the share of delta that is left if k of them hide the victim."""
 
-    A user who sends several messages sends all of them or none.  Thinning every message on its own would keep the mean
-    but reduce the spread, and delta would come out too small.  So the number is a mixture over U ~ Bin(n-1, chance),
-    rounded to bucket edges; only if every user sends at most one message is the law exactly a Count again.
+    k: int
+    delta: float
+
+
+def cuts(count: Count, delta: float) -> list[Cut]:
+    """Numbers at which a random number of other messages may be cut in two, where it cannot be mixed piece by piece.
+
+    delta(M + 1) falls with M, so if it is at most ``cut.delta`` at k + 1 messages, its mean is at most ``delta``.  The
+    smallest eps over the cuts counts.
+
+    Examples
+    --------
+    >>> [(cut.k, round(cut.delta / 1e-6, 3)) for cut in cuts(Count(0, ((10_000, 0.5),)), 1e-6)]
+    [(4757, 0.709), (4733, 0.973), (4711, 0.997)]
     """
-    own, all_ = count(1), count(n)
-    if side == "lower" and all_.simplified().parts:
-        raise BoundNotApplicableError(UNSEEN_USERS)
-    others = tuple((s if s == UNLIMITED else s - t, c) for (s, c), (t, _) in zip(all_.parts, own.parts, strict=True))
-    live = [s for s, c in others if c > 0.0 and s != 0]
-    if UNLIMITED not in live and all_.fixed - own.fixed + sum(live) <= n - 1:
-        sent = tuple((s, c * chance) for s, c in others)
-        return Count(own.fixed, (*own.parts, *sent, (all_.fixed - own.fixed, chance)))
-    at, masses = buckets(Count(0, ((n - 1, chance),)), side, tol)
-    return Blend(masses, [count(int(users) + 1).simplified() for users in at])
+    law = count.simplified()
+    below = Distribution(law, up=True)
+
+    def fewer(k: int) -> float:
+        """Pr[M < k], from above."""
+        return float(below.at(np.array([k - 1]))[0]) if k > law.least else 0.0
+
+    def largest(share: float) -> int:
+        beyond = smallest_whole(
+            lambda k: -1.0 if fewer(k) > share else 1.0, low=law.least, high=law.top, start=int(law.mean)
+        )
+        return law.top if beyond is None else beyond - 1
+
+    return [Cut(k, delta_left(delta, fewer(k))) for k in (largest(share * delta) for share in _SHARES)]
 
 
-#: Why a lower bound is refused: E_U[delta(U + 1 users)] is the truth only if the batch shows how many users U sent it.
-UNSEEN_USERS = (
-    "no lower bound is known for participation below 1 where users send a random number of messages, since the "
-    "batch does not show how many users took part; ask for the upper side."
-)
+@charge("the share of delta that is spent on a cut", "docs/proofs.md, Lemma 15")
+def delta_left(delta: float, mass: float) -> float:
+    """The largest delta(k + 1) with delta >= Pr[M < k] + delta(k + 1), where Pr[M < k] is at most ``mass``."""
+    return (delta - mass) * (1.0 - 1e-12)

@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .binomial import Window, binomial, poisson
-from .family import Answer, Family, OneByOne
+from .family import Answer, OneByOne
 from .ledger import charge
 from .pair import FloatArray, Side
 from .search import bisect
@@ -280,7 +280,3 @@ class DummyCounts(OneByOne):
         with np.errstate(divide="ignore"):
             found = np.log(np.array([self._delta(x, n, side) for x in eps.reshape(-1).tolist()]))
         return np.asarray(found.reshape(eps.shape))
-
-    def thinned(self, chance: float) -> Family:
-        """The others hide nothing, so that it does not matter who takes part."""
-        return self

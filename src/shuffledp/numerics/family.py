@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from ..errors import BoundNotApplicableError
 from . import tuning
 from .curve import Curve, PairCurve
 from .largest import largest_epsilons, largest_values
@@ -111,14 +110,6 @@ class Family(ABC):
     def laws(self, most: int) -> Sequence[Law] | None:
         """What a proof must cover: shuffled pairs, victim pairs of a swap bound, or a count; None as in ``pairs``."""
         return self.pairs(most)
-
-    def thinned(self, chance: float) -> Family:
-        """The family when every other user takes part with this probability, independently."""
-        if chance == 1.0:
-            return self
-        raise BoundNotApplicableError(
-            "participation below 1 is not known for this bound of this mechanism; state dropouts instead."
-        )
 
 
 class OneByOne(Family):
@@ -223,10 +214,6 @@ class PairSet(Listed):
         """The members, if there are at most ``most``."""
         return self._members if len(self._members) <= most else None
 
-    def thinned(self, chance: float) -> PairSet:
-        """t is multiplied by the chance, exactly."""
-        return self if chance == 1.0 else PairSet([pair.thinned(chance) for pair in self._members])
-
 
 def epsilons(families: Sequence[Family], asked: Asked) -> list[Answer]:
     """The answers of many families, one row each: those of one class in one call.
@@ -318,18 +305,6 @@ class Smallest(Family):
     def covers(self, n: int) -> bool:
         """Whether an analysis does."""
         return any(family.covers(n) for family in self.families.values())
-
-    def thinned(self, chance: float) -> Smallest:
-        """Those analyses that are known for random participation."""
-        kept: dict[str, Family] = {}
-        for name, family in self.families.items():
-            try:
-                kept[name] = family.thinned(chance)
-            except BoundNotApplicableError as error:
-                refused = error
-        if not kept:
-            raise refused
-        return Smallest(kept)
 
 
 def better(new: float, old: float, side: Side) -> bool:

@@ -46,8 +46,8 @@ _MOST_TRIPLES = 3e7
 _FEWEST_FREE = 25.0
 
 
-def blanket_pairs(matrix: FloatArray, blanket: FloatArray | None = None) -> Family:
-    """Every ordered pair of inputs over the blanket omega_j = min_x R(x)_j, or over a given one.
+def blanket_pairs(matrix: FloatArray, blanket: FloatArray | None = None, chance: float = 1.0) -> Family:
+    """Every ordered pair of inputs over the blanket omega_j = min_x R(x)_j, or over a given one, times ``chance``.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def blanket_pairs(matrix: FloatArray, blanket: FloatArray | None = None) -> Fami
     listed, every = representatives(rows, omega), len(rows) * (len(rows) - 1)
     # laws that stand for others need some room, in t and in eps, unless they are equal to the last bit
     room = 0.0 if listed.size == every or exact(np.vstack([rows, omega])) else SAME_LAW
-    search = BlanketPairs(rows, omega, listed, 1.0 - room)
+    search = BlanketPairs(rows, omega, listed, (1.0 - room) * chance)
     found: Family = search
     if listed.size <= _FEW_PAIRS:
         found = PairSet(search.pairs(_FEW_PAIRS) or ())
@@ -68,7 +68,7 @@ def blanket_pairs(matrix: FloatArray, blanket: FloatArray | None = None) -> Fami
         made = search.moments
         few = distinct_laws(made.level, made.omega, made.types, listed, room, _FEW_LEVELS[0], _FEW_LAWS[0])
         if few is not None:
-            found, room = PairSet([pair for (pair,) in few[0]]), few[1]
+            found, room = PairSet([pair if chance == 1.0 else pair.thinned(chance) for (pair,) in few[0]]), few[1]
     return found if room == 0.0 and listed.size == every and found is search else Alike(found, every, room)
 
 
@@ -232,10 +232,6 @@ class BlanketPairs(MatrixPairs):
         t = np.append(made.omega * self._presence, np.zeros(made.bare.shape[1]))
         return [ShuffledPair(P0=laws[a], P1=laws[b], t=t) for a, b in zip(self.first, self.second, strict=True)]
 
-    def thinned(self, chance: float) -> BlanketPairs:
-        """omega is multiplied by the chance, exactly."""
-        return self if chance == 1.0 else BlanketPairs(self._rows, self._omega, self.listed, self._presence * chance)
-
     @np.errstate(all="ignore")
     def curve(self, members: IntArray, n: FloatArray, tol: float) -> PairCurve:
         """Shuffled pairs; t is rounded down."""
@@ -257,7 +253,7 @@ class SwapPairs(MatrixPairs):
     """Ordered pairs of the rows of a matrix without zeros, among others who hold any row."""
 
     def __init__(self, rows: FloatArray, listed: IntArray, common: float, presence: float) -> None:
-        """``common`` is the mass of a part that all types share; they take part with probability ``presence``."""
+        """``common`` is the mass of a part that all types share; ``presence`` lowers their masses, as room."""
         self._rows, self._common, self._presence = rows, common, presence
         beta = 1.0 if common >= 1.0 else min(common * (1.0 - ULP), 1.0 - 2.0**-53)
         omega, share = rows.min(axis=0), presence * (1.0 - mass_slack(rows.shape[1]))
@@ -272,13 +268,6 @@ class SwapPairs(MatrixPairs):
         rows, types = self._rows, self._rows * self._presence
         pairs = zip(rows[self.first], rows[self.second], strict=True)
         return [SwapPair(tuple(ShuffledPair(a, b, t) for t in types), self._common) for a, b in pairs]
-
-    def thinned(self, chance: float) -> SwapPairs:
-        """An absent user sends "nothing", which all types share."""
-        if chance == 1.0:
-            return self
-        common = 1.0 - chance + chance * self._common
-        return SwapPairs(self._rows, self.listed, common, self._presence * chance)
 
     def curve(self, members: IntArray, n: FloatArray, tol: float) -> SwapCurve:
         """Victim pairs, each among all rows as types."""

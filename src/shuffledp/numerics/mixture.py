@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from . import tuning
-from .counts import UNLIMITED, Blend, Count, buckets, present
+from .counts import UNLIMITED, Count, buckets
 from .curve import Curve, Guess, PairCurve, Values
 from .family import Listed, Rows
 from .ledger import charge
@@ -46,21 +46,20 @@ class Piece(NamedTuple):
 Make = Callable[[int, Side, float], Sequence[Sequence[Piece]]]
 
 
-def pieces(pair: ShuffledPair, count: Count | Blend, side: Side, tol: float) -> list[Piece]:
+def pieces(pair: ShuffledPair, count: Count, side: Side, tol: float) -> list[Piece]:
     """The pair among ``count`` other messages, as a mixture over fixed numbers of them."""
-    count = count.simplified() if isinstance(count, Count) else count
+    count = count.simplified()
     if count.top > MOST_MESSAGES:
         raise ParameterError(
             f"n users may send at most 1e15 messages in all, got {count.top:.3g}; use fewer messages or users."
         )
-    if isinstance(count, Count):
-        if not count.parts:
-            return [Piece(1.0, pair, count.fixed + 1)]
-        size, chance = count.parts[0]
-        if count.fixed == 0 and len(count.parts) == 1 and size != UNLIMITED:
-            return [Piece(1.0, pair.thinned(chance), size + 1)]
-        if count.fixed == 0 and len(count.parts) == 1 and chance <= _COINS_UP_TO:
-            return [poisson_by_coins(pair, chance, side)]
+    if not count.parts:
+        return [Piece(1.0, pair, count.fixed + 1)]
+    size, chance = count.parts[0]
+    if count.fixed == 0 and len(count.parts) == 1 and size != UNLIMITED:
+        return [Piece(1.0, pair.thinned(chance), size + 1)]
+    if count.fixed == 0 and len(count.parts) == 1 and chance <= _COINS_UP_TO:
+        return [poisson_by_coins(pair, chance, side)]
     return [Piece(w, pair, m + 1) for m, w in zip(*(x.tolist() for x in buckets(count, side, tol)), strict=True)]
 
 
@@ -207,27 +206,17 @@ class MixtureSet(Listed):
 class Among(MixtureSet):
     """Every one of these pairs among ``count(n)`` other messages.
 
-    With ``chance`` below 1 every other user takes part with this probability, with all of its messages or none.
-
     Examples
     --------
     >>> coin = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
     >>> family = Among([coin], lambda n: Count(n, ((n, 0.5),)))
     >>> round(family.epsilon(n=1000, delta=1e-6, tol=1e-3, side="upper").epsilon, 2)
     0.2
-    >>> some, all_ = (Among([coin], lambda n: Count(3 * n)).thinned(chance) for chance in (0.5, 1.0))
-    >>> [round(f.epsilon(n=500, delta=1e-6, tol=1e-3, side="upper").epsilon, 2) for f in (some, all_)]
-    [0.29, 0.2]
     """
 
-    def __init__(self, pairs: Sequence[ShuffledPair], count: Callable[[int], Count], chance: float = 1.0) -> None:
-        self._members, self._count, self._chance = list(dict.fromkeys(pairs)), count, chance
+    def __init__(self, pairs: Sequence[ShuffledPair], count: Callable[[int], Count]) -> None:
+        self._members, self._count = list(dict.fromkeys(pairs)), count
         super().__init__(self._pieces)
 
     def _pieces(self, n: int, side: Side, tol: float) -> list[list[Piece]]:
-        law = self._count(n) if self._chance == 1.0 else present(n, self._chance, self._count, side, tol)
-        return [pieces(pair, law, side, tol) for pair in self._members]
-
-    def thinned(self, chance: float) -> Among:
-        """Every other user takes part with this probability, with all of its messages or none."""
-        return Among(self._members, self._count, self._chance * chance)
+        return [pieces(pair, self._count(n), side, tol) for pair in self._members]

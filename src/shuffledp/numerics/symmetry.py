@@ -81,10 +81,6 @@ class Alike(Family):
         """Those of the family: a proof has the same room."""
         return self.family.laws(most)
 
-    def thinned(self, chance: float) -> Alike:
-        """Thinning multiplies all t by the same factor, so alike laws stay alike."""
-        return Alike(self.family.thinned(chance), self.members, self.room)
-
 
 def _rooms(families: Sequence[Alike], side: Side) -> FloatArray:
     return np.array([family.room if side == "upper" else 0.0 for family in families])

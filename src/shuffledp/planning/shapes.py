@@ -44,7 +44,7 @@ def checked_quantiles(value: object) -> tuple[float, ...]:
             f"quantiles must be a list of 1 to {_MOST_QUANTILES} shares, got {check.shown(value)}; "
             "write [0.5, 0.95, 0.99]."
         )
-    return tuple(check.share("quantiles", share, high_open=True) for share in listed)
+    return tuple(check.share("quantiles", share) for share in listed)
 
 
 def shape_of(value: object, low: float, high: float) -> Shape:

@@ -88,9 +88,9 @@ class CheckedRounds:
         text += f" of {self.mechanism}" if self.name != self.mechanism else ""
         text += f" with {self.users:,} users"
         if self.minimum_batch is None:
-            text += absent(self.users, self.dropouts, self.colluding, 1.0)
+            text += absent(self.users, self.dropouts, self.colluding)
         else:
-            text += f", released only with {self.minimum_batch:,} or more" + absent(self.users, 0, self.colluding, 1.0)
+            text += f", released only with {self.minimum_batch:,} or more" + absent(self.users, 0, self.colluding)
         if self.participation_limit is not None and self.participation_limit < self.count:
             text += f", each user in at most {self.participation_limit:,}"
         if self.reports_per_user > 1:

@@ -60,7 +60,7 @@ class HolderMeans(Estimate):
 
     def interval(self, level: float = 0.95, *, of: str = "users") -> tuple[FloatArray, FloatArray]:
         """Fieller's interval of every mean, inside the range of the values (Fieller, JRSS B 1954)."""
-        level = check.share("level", level, high_open=True)
+        level = check.share("level", level)
         check.one_of("kind of coverage", of, COVERED)
         z = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)
         va, vb, both = self.spread

@@ -89,7 +89,7 @@ class Question:
         crowd = self.crowd
         if crowd.complete:
             return self.mechanism, self.n
-        return self.mechanism.law.without(crowd.n - crowd.honest, n=crowd.n, participation=1.0), crowd.honest
+        return self.mechanism.law.without(crowd.n - crowd.honest, n=crowd.n), crowd.honest
 
 
 def mechanism_of(spec: str) -> Mechanism:

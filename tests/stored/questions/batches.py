@@ -91,9 +91,9 @@ def _crowds() -> Iterator[Asked]:
         "metric-general:d01=1,dmax=3",
         "pure-dump:d=4,messages=2",
     ):
-        for crowd in ({"dropouts": 0.2}, {"colluding": 700, "dropouts": 100}, {"participation": 0.3}):
+        for crowd in ({"dropouts": 0.2}, {"colluding": 700, "dropouts": 100}):
             yield {"ask": "amplify", "mechanism": mechanism, "n": 10**4, "delta": 1e-6, **crowd}
-    every = {"dropouts": 0.1, "colluding": 0.2, "participation": 0.7}
+    every = {"dropouts": 0.1, "colluding": 0.2}
     for mechanism, bound in (
         ("laplace:eps0=2", "auto"),
         ("unary:eps0=2,d=8", "variation-ratio"),
@@ -112,8 +112,7 @@ def _profiles() -> Iterator[Asked]:
     for mechanism in ("grr:eps0=2,d=16", "general:eps0=4"):
         for n in (10**8, 10**12):
             yield {"ask": "profile", "mechanism": mechanism, "n": n, "epsilon": [1e-5, 1e-4, 1e-3]}
-    half = {"participation": 0.5, "colluding": 0.1}
-    yield {"ask": "profile", "mechanism": "grr:eps0=2,d=16", "n": 10**4, "epsilon": [0.05, 0.2], **half}
+    yield {"ask": "profile", "mechanism": "grr:eps0=2,d=16", "n": 10**4, "epsilon": [0.05, 0.2], "colluding": 0.1}
 
 
 def _tables() -> Iterator[Asked]:
@@ -149,7 +148,7 @@ def _mixtures() -> Iterator[Asked]:
         ([["subset:eps0=1,d=16,k=4", 10**5], ["subset:eps0=2,d=16,k=4", 10**5]], {"dropouts": 0.1}),
         ([["laplace:eps0=1", 10**5], ["laplace:eps0=2", 10**5]], {}),
         ([[{"matrix": COIN}, 1000], [{"matrix": [[0.6, 0.4], [0.4, 0.6]]}, 1000]], {}),
-        ([["grr:eps0=1,d=8", 5000], ["grr:eps0=3,d=8", 5000]], {"participation": 0.5, "colluding": 100}),
+        ([["grr:eps0=1,d=8", 5000], ["grr:eps0=3,d=8", 5000]], {"colluding": 100}),
     ):
         yield {"ask": "amplify_mixed", "classes": classes, "delta": 1e-6, **more}
 

@@ -23,7 +23,6 @@ def questions() -> Iterator[Asked]:
         yield _command(f"amplify {spec} {terms}", **BRACKET)
     yield _command(f"amplify grr:eps0=2,d=16 {terms} --bound clone", epsilon="upper")
     yield _command(f"amplify grr:eps0=2,d=16 {terms} --dropouts 0.1 --colluding 10", **BRACKET)
-    yield _command(f"amplify grr:eps0=2,d=16 {terms} --participation 0.5", **BRACKET)
     yield _command(f"amplify general:eps0=1 {terms} --certify", epsilon="upper")
     for spec in ("general:eps0=1", "grr:eps0=2,d=16"):
         yield _command(f"profile {spec} --n 1e5 --epsilon 0.01,0.05 --tol 1e-6", delta="upper")

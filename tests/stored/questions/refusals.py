@@ -24,7 +24,6 @@ def questions() -> Iterator[Asked]:
         yield {"ask": "amplify", "mechanism": spec, "n": 1000, "delta": 1e-6}
     yield {"ask": "amplify", "mechanism": {"matrix": [[0.5, 0.6], [0.5, 0.5]]}, "n": 1000, "delta": 1e-6}
     yield {"ask": "amplify", "mechanism": "general:eps0=1", "n": 1000, "delta": 1e-6, "dropouts": 1000}
-    yield {"ask": "amplify", "mechanism": "general:eps0=1", "n": 1000, "delta": 1e-6, "participation": 0.0}
     yield {"ask": "profile", "mechanism": "general:eps0=1", "n": 1000, "epsilon": [-0.1]}
     yield {"ask": "amplify_mixed", "classes": [["general:eps0=1", 10], ["general:eps0=2", 10]], "delta": 1e-6}
     yield {"ask": "users_needed", "mechanism": "general:eps0=20", "epsilon": 1e-9, "delta": 1e-9}

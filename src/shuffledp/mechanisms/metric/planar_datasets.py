@@ -44,10 +44,6 @@ class Places(PairSet):
         largest = (np.max(np.maximum(pair.P0, pair.P1) / np.asarray(pair.t)) for pair in self._members)
         return [pair for pair, x in zip(self._members, largest, strict=True) if np.size(pair.t) == 2 or n >= x]
 
-    def thinned(self, chance: float) -> Places:
-        """t is multiplied by the chance, exactly."""
-        return self if chance == 1.0 else Places([pair.thinned(chance) for pair in self._members])
-
 
 @lru_cache(maxsize=64)
 def datasets(apart: float, wide: float) -> tuple[ShuffledPair, ...]:

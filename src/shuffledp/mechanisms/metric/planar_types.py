@@ -85,14 +85,14 @@ class NearPlaces(SwapSet):
     ``slack`` is added to every shift of eps, and the masses of the others are lowered by that share.
     """
 
-    def __init__(self, apart: float, wide: float, slack: float, chance: float = 1.0) -> None:
+    def __init__(self, apart: float, wide: float, slack: float) -> None:
         super().__init__(())
         if (dmax := wide - slack) > _WIDEST:  # wide is dmax raised by the slack
             raise BoundNotApplicableError(
                 f"bound 'swap' of planar Laplace noise needs dmax up to {_WIDEST:g}, got {dmax:.9g}: beyond, it takes "
                 "too many laws; use bound='auto'."
             )
-        self._of, self._chance = (apart, wide, slack), chance
+        self._of = apart, wide, slack
 
     @property
     def steps(self) -> float:
@@ -113,24 +113,20 @@ class NearPlaces(SwapSet):
     @classmethod
     def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
         """One row per distance."""
-        sets = [_members(*f._of, f._about(x), f._chance) for f, x in zip(families, n.tolist(), strict=True)]
+        sets = [_members(*f._of, f._about(x)) for f, x in zip(families, n.tolist(), strict=True)]
         return SwapSet.rows(sets, n, tol, side)
 
     def _about(self, n: float) -> float:
-        """Users who take part, to half a decade."""
-        return float(10.0 ** (0.5 * round(2.0 * math.log10(n * self._chance))))
+        """Users, to half a decade."""
+        return float(10.0 ** (0.5 * round(2.0 * math.log10(n))))
 
     def members(self, most: int) -> None:
         """None: they depend on the number of users."""
         return
 
-    def thinned(self, chance: float) -> NearPlaces:
-        """Every other user takes part with this probability, independently."""
-        return self if chance == 1.0 else NearPlaces(*self._of, self._chance * chance)
-
 
 @lru_cache(maxsize=16)
-def _members(apart: float, wide: float, slack: float, users: float, chance: float) -> SwapSet:
+def _members(apart: float, wide: float, slack: float, users: float) -> SwapSet:
     worst, common, found = _scale(apart, wide, users), math.exp(-0.5 * wide) * (1.0 - slack), []
     room, types = _ROOM, math.inf
     while types > _MOST_TYPES:
@@ -140,7 +136,7 @@ def _members(apart: float, wide: float, slack: float, users: float, chance: floa
     for near in listed:
         alone, more = victim(cells(0.5 * near.apart, wide, _FINE)), partial(_table, scale, near, wide, 1.0 - slack)
         found.append(SwapPair((ShuffledPair(*alone),), common, more=more, slack=near.shift + slack))
-    return SwapSet([member.thinned(chance) for member in found])
+    return SwapSet(found)
 
 
 @lru_cache(maxsize=64)

@@ -129,14 +129,14 @@ class Augmented(ItemShares, ExactCounts):
         """None: the mean is that of the batch, whoever is in it."""
         return
 
-    def _bundled(self, reports: int, *, n: int, participation: float) -> Augmented:
+    def _bundled(self, reports: int, *, n: int) -> Augmented:
         """A part of a batch of several reports per user: every dummy is put into a part at random."""
         if reports > 1 and self.dummies != "poisson":
             raise BoundNotApplicableError(
                 f"reports_per_user above 1 needs dummies that can be divided among the reports, got {self.dummies}; "
                 "use dummies=poisson, or run the reports as rounds of their own (count)."
             )
-        return super()._bundled(reports, n=n, participation=participation)
+        return super()._bundled(reports, n=n)
 
     def _blanket(self) -> Family:
         """The exact law: two counts, each with one user more or less."""

@@ -135,23 +135,18 @@ class MultiMessage(ItemShares, RawMessages):
         """The blanket messages that are sent for certain."""
         return self._blankets(n).least
 
-    def _without(self, missing: int, *, n: int, participation: float) -> Mechanism:
+    def _without(self, missing: int, *, n: int) -> Mechanism:
         """Missing users send no blanket messages, so a fixed total loses theirs.
 
         Of n users each sends floor(total/n) and the first total mod n one more; at worst the missing are among those.
         A number per user (``messages``, ``poisson``) is not changed: there are fewer users to send it.
         """
-        if self.total_messages is None or (missing == 0 and participation == 1.0):
+        if self.total_messages is None or missing == 0:
             return self
-        if participation < 1.0:
-            raise BoundNotApplicableError(
-                f"participation below 1 and a fixed total_messages contradict each other, got participation = "
-                f"{participation!r} with {self.spec}; give messages (per user) or poisson instead."
-            )
         each, more = divmod(self.total_messages, n)
         return replace(self, total_messages=self.total_messages - missing * each - min(missing, more))
 
-    def _bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
+    def _bundled(self, reports: int, *, n: int) -> Mechanism:
         """A part of a batch of several reports per user has its share of the blanket messages, rounded down.
 
         A Poisson number of messages, each of which is put into a part at random, is an independent Poisson number in
@@ -161,11 +156,10 @@ class MultiMessage(ItemShares, RawMessages):
             return self
         if self.poisson is not None:
             return divided(self, "poisson", reports)
-        if self.messages is not None and (participation < 1.0 or not self.messages.is_integer()):
-            got = f"participation = {participation!r}" if participation < 1.0 else f"messages = {plain(self.messages)}"
+        if self.messages is not None and not self.messages.is_integer():
             raise BoundNotApplicableError(
-                f"reports_per_user above 1 needs a whole number of messages that is sent for certain, got {got} with "
-                f"{self.spec}; give poisson (their mean per user) instead."
+                "reports_per_user above 1 needs a whole number of messages that is sent for certain, got messages = "
+                f"{plain(self.messages)} with {self.spec}; give poisson (their mean per user) instead."
             )
         total = n * int(self.messages) if self.messages is not None else int(self.total_messages or 0)
         return replace(self, messages=None, total_messages=total // reports)

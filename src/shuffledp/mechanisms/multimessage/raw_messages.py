@@ -50,7 +50,7 @@ class ExactCounts(RawMessages):
         """Poisson numbers add up to one."""
         return added_up(self, classes, missing, self._mean_number)
 
-    def _bundled(self, reports: int, *, n: int, participation: float) -> Self:
+    def _bundled(self, reports: int, *, n: int) -> Self:
         """A part of a batch of several reports per user: every fabricated message is put into a part at random."""
         return divided(self, self._mean_number, reports)
 

@@ -71,7 +71,7 @@ class WindowLaw(LocalBudget):
        spread; in the swap bound the law of every slot is known, so the choice may depend on it.
 
     So every divergence is at most that of non-overlapping windows, hence that of GRR's pair and types, at every E: by
-    the blanket and by the swap bound, with participation and in compositions.  Over the blanket (R = t) the spread
+    the blanket and by the swap bound, and in compositions.  Over the blanket (R = t) the spread
     holds for a P0 - b P1 with any a, b >= 0; among types the choice depends on E, so that products of swap pairs are
     not covered (_swap_members).  *Every lower bound of GRR holds too*: on d windows side by side the mechanism is GRR,
     whose report is then replaced by a uniform cell of its window.

@@ -163,10 +163,6 @@ class CoinTypes(SwapSet):
             listed.append(replace(member, types=(*member.types, *rest), more=None))
         return listed
 
-    def thinned(self, chance: float) -> CoinTypes:
-        """Every other user takes part with this probability, independently."""
-        return CoinTypes([member.thinned(chance) for member in self._members])
-
 
 def swap_set(d: int, s: int, odds: tuple[int, int], common_mass: float) -> CoinTypes:
     """The swap bound over all that another user may hold, coins having odds F : G.

@@ -25,7 +25,6 @@ import numpy as np
 from ...errors import BoundNotApplicableError, ParameterError
 from ..family import Answer, Family, OneByOne
 from ..pair import FloatArray, Side
-from ..participation import Split
 from ..search import bisect
 from . import conversions
 from .loss_grid import Sum, solve_epsilon
@@ -323,10 +322,3 @@ class Bundle(OneByOne):
     def covers(self, n: int) -> bool:
         """Whether one part does."""
         return self._family.covers(n)
-
-    def thinned(self, chance: float) -> Family:
-        """Every other user takes part with this probability, with all of its reports or none.
-
-        The parts then share one random number of users, so they are not independent; the number is rounded down.
-        """
-        return Split.of_users(self, chance)

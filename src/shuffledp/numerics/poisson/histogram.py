@@ -24,9 +24,8 @@ import numpy as np
 
 from ..composition import fixed_pair, sequential
 from ..composition.loss_grid import Sum
-from ..family import Answer, Family, OneByOne
+from ..family import Answer, OneByOne
 from ..pair import FloatArray, Side
-from ..participation import Split
 from .losses import above, below
 from .one_count import rounded_mean
 
@@ -81,13 +80,6 @@ class PoissonShift(OneByOne):
             return np.full(eps.shape, -np.inf)
         found = [_log_deltas(mu, a, b, eps.reshape(-1), tol, side) for a, b in self._members(side)]
         return np.asarray(np.max(found, axis=0)).reshape(eps.shape)
-
-    def thinned(self, chance: float) -> Family:
-        """Every other user takes part with this probability, with all of its messages or none.
-
-        The batch does not show how many users took part: no lower bound is claimed.
-        """
-        return Split.of_users(self, chance, shown=False)
 
     def _members(self, side: Side) -> list[tuple[int, int]]:
         """The numbers (a, b) of counts that are raised and lowered."""

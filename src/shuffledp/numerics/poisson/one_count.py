@@ -23,10 +23,9 @@ from functools import lru_cache
 import numpy as np
 
 from ..binomial import Lines, poisson
-from ..family import Answer, Family, OneByOne
+from ..family import Answer, OneByOne
 from ..ledger import charge
 from ..pair import FloatArray, Side
-from ..participation import Split
 
 #: A larger mean counts as this one in an upper bound, and proves nothing in a lower bound.
 LARGEST_MEAN = 2.0**28
@@ -74,13 +73,6 @@ class PoissonSteps(OneByOne):
     def laws(self, most: int) -> Sequence[RaisedCount]:
         """The count itself: one law, in both directions."""
         return (self._law,)
-
-    def thinned(self, chance: float) -> Family:
-        """Every other user takes part with this probability, with all of its messages or none.
-
-        The batch does not show how many users took part: no lower bound is claimed.
-        """
-        return Split.of_users(self, chance, shown=False)
 
 
 @lru_cache(maxsize=8)

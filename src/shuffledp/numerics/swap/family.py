@@ -69,10 +69,6 @@ class SwapSet(Listed):
         """The victim pairs."""
         return self.members(most)
 
-    def thinned(self, chance: float) -> SwapSet:
-        """Every other user takes part with this probability, independently."""
-        return self if chance == 1.0 else SwapSet([member.thinned(chance) for member in self._members])
-
 
 def only_upper(side: Side) -> None:
     """Refuse the lower side: the swap bound is an upper bound only."""

@@ -50,10 +50,6 @@ class TypeTable:
         live = (self.P0[row] > 0.0) | (self.P1[row] > 0.0) | (self.t[row] > 0.0)
         return ShuffledPair(P0=self.P0[row, live], P1=self.P1[row, live], t=self.t[row, live])
 
-    def thinned(self, chance: float) -> TypeTable:
-        """The same types where every other message is sent with this probability only."""
-        return TypeTable(self.P0, self.P1, self.t * chance)
-
     @property
     def laws(self) -> Laws:
         """X of every type, with t rounded down; symbols of equal X are not merged."""
@@ -92,14 +88,6 @@ class SwapPair:
     victim: ShuffledPair | None = None
     more: Callable[[], TypeTable] | None = None
     slack: float = 0.0
-
-    def thinned(self, chance: float) -> SwapPair:
-        """Others take part with this probability: an absent user sends "nothing", which all types share."""
-        types, make = tuple(pair.thinned(chance) for pair in self.types), self.more
-        more = None if make is None else lambda: make().thinned(chance)
-        common = 1.0 - chance + chance * self.common_mass
-        common = common if self.common_mass >= 1.0 else min(common, 1.0 - 2.0**-53)  # 1 means: always free
-        return SwapPair(types, common, self.victim, more, self.slack)
 
     @property
     def alone(self) -> tuple[ShuffledPair, ...]:
