@@ -14,7 +14,6 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import refused, run
-from reference.places import DATA
 from shuffledp.accounting.certificate_claim import law_hash
 from shuffledp.accounting.guarantee import TRUST
 
@@ -236,76 +235,12 @@ def test_unknown_keys_are_refused(place: tuple[Any, ...]) -> None:
         sdp.verify("long.json")
 
 
-def test_terms_in_the_words_of_former_versions_are_completed() -> None:
-    """They did not say that all users run the same mechanism."""
-    former = json.loads((DATA / "certificate-2-general.json").read_text())["trust"]
-    found = sdp.verify(written({"trust": former}))
-    assert found.trust == TRUST and found.notes[-1].endswith("all users run the same mechanism.")
-
-
-# -- the first format -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("name", "label", "neighbors"),
-    [
-        ("general", "general:eps0=1", "replace-one"),
-        ("finite", "finite:weak.csv", "replace-one"),
-        ("metric", "metric-general:d01=1,dmax=2", "replace-one at distance at most 1"),
-    ],
+    ("form", "advice"),
+    [("shuffledp-certificate/4", "verify it with a later version"), ("other/3", "certify again"), (3, "certify again")],
 )
-def test_files_of_the_first_format_still_verify_with_a_note(name: str, label: str, neighbors: str) -> None:
-    """The files were written before the format changed."""
-    Path("weak.csv").unlink()
-    path = DATA / f"certificate-1-{name}.json"
-    data = json.loads(path.read_text())
-    assert data["format"] == "shuffledp-certificate/1" and "law_sha256" not in data
-    found = sdp.verify(path)
-    assert found.mechanism == label and found.neighbors == neighbors and found.trust == TRUST
-    assert found.proved_delta <= found.delta
-    assert found.notes[-1].startswith("Format 1: this certificate does not state ")
-    shown = run("certify", "--verify", str(path))
-    assert shown.exit_code == 0 and "\nFormat 1: " in shown.stdout and neighbors in shown.stdout
-    found.write("new.json")  # what was verified is written in the present format
-    assert sdp.verify("new.json") == found and len(sdp.verify("new.json").notes) == 1
-
-
-@pytest.mark.parametrize("name", ["general", "finite"])
-def test_files_of_the_second_format_still_verify(name: str) -> None:
-    """They call a pair a round, and have no types."""
-    path = DATA / f"certificate-2-{name}.json"
-    data = json.loads(path.read_text())
-    assert data["format"] == "shuffledp-certificate/2" and "rounds" in data
-    found = sdp.verify(path)
-    assert found.proved_delta <= found.delta and found.law_sha256 == data["law_sha256"] and len(found.notes) == 2
-    found.write("new.json")
-    assert json.loads(Path("new.json").read_text())["format"] == "shuffledp-certificate/3"
-    assert sdp.verify("new.json") == found and len(sdp.verify("new.json").notes) == 1
-    for key, value in (("epsilon", "0.01"), ("claim", "max over the pairs of delta(epsilon) <= delta"), ("n", 500)):
-        Path("forged.json").write_text(json.dumps({**data, key: value}))
-        with pytest.raises(sdp.VerificationError, match=r"\.$"):
-            sdp.verify("forged.json")
-
-
-def test_types_are_not_known_to_older_formats() -> None:
-    """A swap certificate that poses as an older one is malformed."""
-    data = certified("general:eps0=1", bound="swap-general").to_dict()
-    old = {**data, "format": "shuffledp-certificate/2", "claim": "max over the rounds of delta(epsilon) <= delta"}
-    old["rounds"] = old.pop("pairs")
-    Path("old.json").write_text(json.dumps(old))
-    with pytest.raises(sdp.ParameterError, match=r"^certificate must"):
-        sdp.verify("old.json")
-
-
-def test_the_label_of_the_first_format_is_compared_too() -> None:
-    with pytest.raises(sdp.VerificationError, match="holds another matrix"):
-        sdp.verify(DATA / "certificate-1-finite.json")  # weak.csv of this folder is another one
-    Path("weak.csv").write_text("0.75,0.25\n0.25,0.75\n")
-    assert "'weak.csv' holds this matrix" in sdp.verify(DATA / "certificate-1-finite.json").notes[0]
-
-
-def test_the_new_format_cannot_be_passed_off_as_the_old_one() -> None:
-    """Format 1 states no terms: a file that does is refused, whatever they say."""
-    path = written({"format": "shuffledp-certificate/1", "neighbors": "add-or-remove-one", "trust": "nothing"})
-    with pytest.raises(sdp.ParameterError, match="unknown key in certificate"):
-        sdp.verify(path)
+def test_other_formats_are_refused(form: Any, advice: str) -> None:
+    with pytest.raises(
+        sdp.ParameterError, match=f"^certificate must have format 'shuffledp-certificate/3', .*{advice}"
+    ):
+        sdp.verify(written({"format": form}))

@@ -91,7 +91,7 @@ def _files() -> dict[str, Any]:
         "batch": batch.MAGIC.decode().split()[-1],
         "collector's state": collector_file.VERSION,
         "ledger": ledger_file.FORMAT,
-        "certificate": certificate_claim.FORMATS,
+        "certificate": certificate_claim.FORMAT,
         "programme": spec.VERSION,
         "lock of a programme": plans.VERSION,
         "publication and withdrawal": publication.VERSION,

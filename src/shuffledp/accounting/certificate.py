@@ -1,10 +1,9 @@
 """Certificates: a small JSON file from which anyone can re-check a guarantee in ball arithmetic.
 
-A certificate states shuffled pairs (for the swap bound victim pairs, each with its types; for a Poisson sum the mean of
-its count, and by how much one user raises it), n, eps and delta, the method of each proof, and the terms: which law
-(its hash), which neighbors, what is trusted.  Its numbers are exact decimals.  The file need not be trusted:
-:func:`verify` recomputes every bound from the stated numbers, and where the mechanism has a spec it derives the pairs
-again and compares them.
+A certificate states shuffled pairs (for the swap bound victim pairs, each with its types), n, eps and delta, the method
+of each proof, and the terms: which law (its hash), which neighbors, what is trusted.  Its numbers are exact decimals.
+The file need not be trusted: :func:`verify` recomputes every bound from the stated numbers, and where the mechanism has
+a spec it derives the pairs again and compares them.
 """
 
 from __future__ import annotations
@@ -32,15 +31,13 @@ from ..errors import BoundNotApplicableError, CertificationError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..numerics.family import Answer, Family, Smallest
 from .certificate_claim import (
-    FORMATS,
+    FORMAT,
     STATEMENT,
     claim_in,
     derived,
-    format_of,
     law_hash,
     provable,
     read_claim,
-    version_of,
 )
 from .certificate_steps import MAX_PAIRS, Step, proof_of, proved, refuse_endless, written
 from .guarantee import TRUST, Guarantee
@@ -77,7 +74,6 @@ class Certificate(Renamed):
     law_sha256: str = ""
     neighbors: str = ""
     trust: str = ""
-    format: str = FORMATS[-1]
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -119,7 +115,7 @@ class Certificate(Renamed):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; laws, eps and delta are exact decimals, proved ends are rounded outward."""
         return {
-            "format": self.format,
+            "format": FORMAT,
             "claim": STATEMENT,
             "mechanism": self.mechanism,
             "law_sha256": self.law_sha256,
@@ -171,8 +167,8 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
     laws = {name: family.laws(MAX_PAIRS) or () for name, family in families.items()}
     if not laws:
         raise CertificationError(
-            f"a certificate covers at most {MAX_PAIRS} distinct laws of one message, or one Poisson count, and bound "
-            f"{bound!r} of {subject.spec} has more laws or other ones; {_instead(subject)}."
+            f"a certificate covers at most {MAX_PAIRS} distinct laws of one message, and bound {bound!r} of "
+            f"{subject.spec} has more laws or other ones; {_instead(subject)}."
         )
     bound, epsilon, steps = _smallest(question, families, laws, delta=delta, tol=tol)
     matrix = tuple(map(tuple, np.asarray(subject.law.identity().get("matrix", ()))))
@@ -187,7 +183,6 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
         law_hash(matrix, laws[bound]),
         subject.neighbors,
         TRUST,
-        format_of(laws[bound]),
     )
     count, note = len(laws[bound]), _NOT_COVERED if _leaves_out(question, laws) else ""
     return question.guarantee(
@@ -291,7 +286,6 @@ def _verified(claim: Certificate) -> Certificate:
             "certify again."
         )
     refuse_endless(distinct, claim.n, claim.epsilon)
-    states_ends = version_of(claim.format) >= 3
     claim = derived(claim)
     proofs: dict[tuple[Law, Method], Proof] = {}
     steps = []
@@ -305,7 +299,7 @@ def _verified(claim: Certificate) -> Certificate:
                 f"pair {number} has delta up to {round_up(proof.upper, 9)} at eps = {round_up(claim.epsilon, 9)}, "
                 f"more than the stated {round_down(claim.delta, 9)}; the certificate does not hold."
             )
-        if states_ends and not (proof.lower >= step.lower * (1 - _SAME) and proof.upper <= step.upper * (1 + _SAME)):
+        if not (proof.lower >= step.lower * (1 - _SAME) and proof.upper <= step.upper * (1 + _SAME)):
             raise VerificationError(
                 f"pair {number} is stated to have been proved between {round_down(step.lower, 9)} and "
                 f"{round_up(step.upper, 9)}, more than its method proves ({round_down(proof.lower, 9)} to "

@@ -26,33 +26,19 @@ from ..errors import ParameterError, ShuffleDPError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
 from ..numerics.pair import ShuffledPair
-from ..numerics.poisson.one_count import RaisedCount
 from ..numerics.swap.pair import SwapPair
-from .certificate_steps import MAX_PAIRS, decimal, double, law_written, listed, since, step_of
-from .guarantee import SAME, TRUST, Guarantee
+from .certificate_steps import MAX_PAIRS, decimal, double, law_written, listed, step_of
+from .guarantee import TRUST, Guarantee
 
 if TYPE_CHECKING:
     from ..numerics.family import Law
     from .certificate import Certificate
 
-#: The sentence that every certificate proves; the second format calls a shuffled pair a "round".
+#: The sentence that every certificate proves.
 STATEMENT = "max over the pairs of delta(epsilon) <= delta"
-_STATEMENT_2 = "max over the rounds of delta(epsilon) <= delta"
-#: The formats that are read.  The first one states neither the hash of the law nor the terms, the third one adds the
-#: types of the swap bound, the fourth one Poisson counts.  A file has the oldest of the last two that can state its
-#: laws, so that earlier versions can read it.
-FORMATS = tuple(f"shuffledp-certificate/{number}" for number in (1, 2, 3, 4))
-_TERMS = ("law_sha256", "neighbors", "trust")
-#: Keys of every format; the first one has no terms, and the first two call the pairs rounds.
-_KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta")
-#: Said of a certificate of the first format, which stated less.
-FORMAT_1 = (
-    "Format 1: this certificate does not state the hash of its law, the neighbors or what is trusted; "
-    "they were derived again from the mechanism that it names."
-)
-#: What certificates of earlier versions say is trusted, and the note about them.
-_FORMER_TRUST = TRUST.replace(f"{SAME}, non-adaptively", "users are non-adaptive")
-_SAME_TOO = f"The file is of an earlier version, whose terms do not state one more assumption: {SAME}."
+FORMAT = "shuffledp-certificate/3"
+_TEXTS = ("mechanism", "bound", "law_sha256", "neighbors", "trust")
+_KEYS = ("format", "claim", *_TEXTS, "n", "epsilon", "delta", "pairs")
 #: The label of a matrix that was given in memory.
 _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
 
@@ -74,23 +60,18 @@ def _other_file(data: object, stated: object) -> tuple[str, str]:
 def claim_in(data: object, shown: str) -> dict[str, Any]:
     """The fields of a certificate; anything missing, unknown or malformed is refused.  ``shown`` says where it was."""
     stated = data.get("format") if isinstance(data, dict) else None
-    if not (number := version_of(stated)):
+    if stated != FORMAT:
         got, then = _other_file(data, stated)
-        raise ParameterError(
-            f"certificate must have format {FORMATS[-1]!r} or an earlier one, got {got} in {shown}; {then}."
-        )
-    statement = {1: None, 2: _STATEMENT_2}.get(number, STATEMENT)
+        raise ParameterError(f"certificate must have format {FORMAT!r}, got {got} in {shown}; {then}.")
     try:
-        terms = _TERMS if statement else ()
-        key = "pairs" if number >= 3 else "rounds"
-        whole = mapping("certificate", data, needed=(*_KEYS, key, *terms), optional=("matrix",))
-        if statement and whole["claim"] != statement:
-            raise VerificationError(f"claim must be {statement!r}, got {str(whole['claim'])[:200]!r}; certify again.")
-        steps = [step_of(item, version=number) for item in listed(whole[key], key)]
+        whole = mapping("certificate", data, needed=_KEYS, optional=("matrix",))
+        if whole["claim"] != STATEMENT:
+            raise VerificationError(f"claim must be {STATEMENT!r}, got {str(whole['claim'])[:200]!r}; certify again.")
+        steps = [step_of(item) for item in listed(whole["pairs"], "pairs")]
         if not isinstance(whole["mechanism"], str) or not isinstance(whole["bound"], str):
             raise ValueError("mechanism or bound")
         return {
-            **{key: whole[key] for key in ("mechanism", "bound", "format", *terms)},
+            **{key: whole[key] for key in _TEXTS},
             "n": check.users(check.real("n", whole["n"])),
             "epsilon": decimal(whole["epsilon"], low=0, high=1000),
             "delta": decimal(whole["delta"], low=0, high=1),
@@ -102,19 +83,9 @@ def claim_in(data: object, shown: str) -> dict[str, Any]:
             raise
         reason = str(error).rstrip(".?")
         raise ParameterError(
-            f"certificate must be a complete {stated} file, got a malformed entry ({reason:.200}) in {shown}; "
+            f"certificate must be a complete {FORMAT} file, got a malformed entry ({reason:.200}) in {shown}; "
             "certify again."
         ) from None
-
-
-def version_of(stated: object) -> int:
-    """The number of a format; 0 if it is not one that is read."""
-    return FORMATS.index(stated) + 1 if stated in FORMATS else 0
-
-
-def format_of(laws: Iterable[Law]) -> str:
-    """The format in which a certificate of these laws is written."""
-    return FORMATS[max([3, *map(since, laws)]) - 1]
 
 
 def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[Law]) -> str:
@@ -122,7 +93,7 @@ def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[Law]) -> str
 
     It is taken over the JSON text ``[[row], ...]``, or ``[[P0, P1, t], ...]`` sorted and without repetition, in which
     every number is a string with its exact decimal and there is no white space.  A victim pair with several types is
-    ``[[P0, P1, t], ..., common_mass]``, its types in their order; a Poisson count is ``[mean, most]``.
+    ``[[P0, P1, t], ..., common_mass]``, its types in their order.
 
     Examples
     --------
@@ -154,7 +125,7 @@ def provable(bound: Bound) -> bool:
 def derived(claim: Certificate) -> Certificate:
     """Derive pairs and terms again from the mechanism's spec or matrix; a bare shuffled pair is its own law.
 
-    Returns the claim with its notes, in the present format.
+    Returns the claim with its notes.
     """
     bound = BOUNDS.get(claim.bound)
     if bound is None or not provable(bound):
@@ -194,8 +165,6 @@ def derived(claim: Certificate) -> Certificate:
 
 def _symbols(law: Law) -> tuple[object, ...]:
     """What a law says, whatever the order of its symbols; those that nobody sends are left out."""
-    if isinstance(law, RaisedCount):
-        return law.mean, law.most
     if isinstance(law, SwapPair):
         return tuple(map(_symbols, law.types)), law.common_mass
     rows = zip(*(np.asarray(part).tolist() for part in (law.P0, law.P1, law.t)), strict=True)
@@ -203,18 +172,10 @@ def _symbols(law: Law) -> tuple[object, ...]:
 
 
 def _on_terms(claim: Certificate, neighbors: str, label: str) -> Certificate:
-    """The claim in the present format, its terms checked (or, in the first format, filled in), with notes."""
-    notes: tuple[str, ...] = ()
-    if version_of(claim.format) == 1:
-        found = law_hash(claim.matrix, (step.pair for step in claim.steps))
-        claim = replace(claim, law_sha256=found, neighbors=neighbors, trust=TRUST)
-        notes = (FORMAT_1,)
-    elif claim.trust == _FORMER_TRUST:
-        claim, notes = replace(claim, trust=TRUST), (_SAME_TOO,)
-    claim = replace(claim, format=format_of(step.pair for step in claim.steps))
+    """The claim with its terms checked, and a note on its law."""
     found = _check_terms(claim, neighbors=neighbors)
     law = "matrix" if claim.matrix else "pairs"
-    return replace(claim, notes=(f"Proved for the {law} with SHA-256 {found}; {label}.", *notes))
+    return replace(claim, notes=(f"Proved for the {law} with SHA-256 {found}; {label}.",))
 
 
 def _check_terms(claim: Certificate, *, neighbors: str) -> str:

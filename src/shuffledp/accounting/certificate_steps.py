@@ -1,16 +1,16 @@
 """The steps of a certificate: one law each, how it is proved, and how it is written.
 
-A law is a shuffled pair, a victim pair with its types, or a Poisson count.  In JSON every number of it is an exact
-decimal, and nothing else is accepted.
+A law is a shuffled pair, or a victim pair with its types.  In JSON every number of it is an exact decimal, and nothing
+else is accepted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from .._support.numbers import exact, round_down, round_up
 from .._support.reading import as_written, mapping
 from ..errors import CertificationError
 from ..numerics.pair import ShuffledPair
-from ..numerics.poisson.one_count import RaisedCount
 from ..numerics.search import bisect
 from ..numerics.swap.pair import SwapPair
 
@@ -36,17 +35,15 @@ _FARTHEST = 5.0
 #: A search for a larger eps ends here, where squares of e^eps are still doubles: there may be no eps that is enough.
 _LARGEST = 300.0
 _LAW = ("P0", "P1", "t")
+_TYPES = ("types", "common_mass")
 #: Keys of a method besides its kind and bits.
 _METHOD = {
     "counts": ("cap",),
     "contour": ("c", "s", "h", "nodes"),
     "swap": ("c", "s", "h", "nodes", "waits"),
     "local": (),
-    "count": (),
 }
 _WHOLE = ("bits", "cap", "nodes", "waits")
-#: The largest number of units by which a count may be raised (as many as a mechanism may have).
-MOST_RAISED = 2**16
 #: Figures before and after the point: the exact decimal of a double has up to 1074.
 _FIGURES = 1200
 
@@ -63,12 +60,9 @@ class Step:
 
 def proof_of(law: Law, method: Method, n: int, eps: Fraction) -> Proof:
     """The proof of one law in ball arithmetic."""
-    from ..numerics.proof import one_count as of_counts
     from ..numerics.proof import pairs as of_pairs
     from ..numerics.proof import swap as of_swaps
 
-    if isinstance(law, RaisedCount):
-        return of_counts.prove(law, n, eps, method)
     if isinstance(law, SwapPair):
         return of_swaps.prove(law.types, law.common_mass, n, eps, method)
     return of_pairs.prove(law, n, eps, method)
@@ -76,7 +70,6 @@ def proof_of(law: Law, method: Method, n: int, eps: Fraction) -> Proof:
 
 def refuse_endless(steps: Iterable[tuple[Law, Method]], n: int, eps: Fraction) -> None:
     """Refuse, before computing anything, methods that no proof needs or that would take minutes."""
-    from ..numerics.proof import one_count as of_counts
     from ..numerics.proof import pairs as of_pairs
     from ..numerics.proof import swap as of_swaps
 
@@ -85,8 +78,6 @@ def refuse_endless(steps: Iterable[tuple[Law, Method]], n: int, eps: Fraction) -
     for law, method in steps:
         if isinstance(law, SwapPair):
             more += of_swaps.work(law.types, method)
-        elif isinstance(law, RaisedCount):
-            more += of_counts.work(law, n, method)
         else:
             plain.append((law, method))
     of_pairs.refuse_endless(plain, n, eps, more=more)
@@ -121,10 +112,8 @@ def _method_for(law: Law, n: int, epsilon: float, delta: float, tol: float, atte
 
     Floats bound the nodes beyond the last one more sharply than balls: a later attempt takes twice as many nodes.
     """
-    from ..numerics.proof import one_count, pairs, swap
+    from ..numerics.proof import pairs, swap
 
-    if isinstance(law, RaisedCount):
-        return one_count.choose(n)
     if isinstance(law, SwapPair):
         method = swap.propose(law, n, epsilon, delta).method
         return replace(method, nodes=min(method.nodes << attempt, swap.MAX_NODES))
@@ -184,24 +173,15 @@ def law_written(law: Law) -> dict[str, Any]:
     """A law in exact decimals."""
     if isinstance(law, SwapPair):
         return {"types": [law_written(pair) for pair in law.types], "common_mass": exact(Fraction(law.common_mass))}
-    if isinstance(law, RaisedCount):
-        return {"mean": exact(Fraction(law.mean)), "most": law.most}
     return {key: [exact(Fraction(float(x))) for x in np.asarray(getattr(law, key))] for key in _LAW}
 
 
-def step_of(raw: object, *, version: int) -> Step:
-    """A step as a file of this version of the format states it."""
-    keys = raw if isinstance(raw, dict) else {}
-    known = [form for form in _FORMS if form.since <= version]
-    form = next((form for form in known if any(key in keys for key in form.keys)), known[0])
-    given = mapping("pair", raw, needed=(*form.keys, "method", "proved"))
+def step_of(raw: object) -> Step:
+    """A step as a file states it."""
+    several = isinstance(raw, dict) and any(key in raw for key in _TYPES)
+    given = mapping("pair", raw, needed=(*(_TYPES if several else _LAW), "method", "proved"))
     low, high = (decimal(text, low=0, high=10**9) for text in listed(given["proved"], "proved"))
-    return Step(form.read(given), _method(given["method"]), low, high)
-
-
-def since(law: Law) -> int:
-    """The first version of the format that has such laws."""
-    return next(form.since for form in _FORMS if isinstance(law, form.kind))
+    return Step(_swap(given) if several else _pair(given), _method(given["method"]), low, high)
 
 
 def _pair(given: dict[str, Any]) -> ShuffledPair:
@@ -215,28 +195,6 @@ def _swap(given: dict[str, Any]) -> SwapPair:
         raise ValueError(f"a pair has at most {MAX_TYPES:,} types, not {len(several):,}")
     types = tuple(_pair(mapping("type", item, needed=_LAW)) for item in several)
     return SwapPair(types, double(given["common_mass"]))
-
-
-def _count(given: dict[str, Any]) -> RaisedCount:
-    if isinstance(most := given["most"], bool) or not isinstance(most, int) or not 1 <= most <= MOST_RAISED:
-        raise ValueError(f"most must be a whole number from 1 to {MOST_RAISED:,}")
-    return RaisedCount(double(given["mean"], high=10**9), most)
-
-
-class _Form(NamedTuple):
-    """A kind of law, its keys, the first version of the format that has it, and how it is read."""
-
-    kind: type[Law]
-    keys: tuple[str, ...]
-    since: int
-    read: Callable[[dict[str, Any]], Law]
-
-
-_FORMS = (
-    _Form(ShuffledPair, _LAW, 1, _pair),
-    _Form(SwapPair, ("types", "common_mass"), 3, _swap),
-    _Form(RaisedCount, ("mean", "most"), 4, _count),
-)
 
 
 def _method(raw: object) -> Method:
@@ -273,9 +231,9 @@ def decimal(text: object, *, low: int, high: int) -> Fraction:
     return value
 
 
-def double(text: object, *, high: int = 2) -> float:
+def double(text: object) -> float:
     """The double that an exact decimal states; a decimal that is not a double is refused."""
-    value = decimal(text, low=0, high=high)
+    value = decimal(text, low=0, high=2)
     if Fraction(float(value)) != value:
         raise ValueError(f"{text!s:.40} is not an exact double")
     return float(value)

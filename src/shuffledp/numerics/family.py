@@ -20,12 +20,10 @@ from .pair import FloatArray, IntArray, ShuffledPair, Side
 from .rows import numbered
 
 if TYPE_CHECKING:
-    from .poisson.one_count import RaisedCount
     from .swap.pair import SwapPair
 
-    #: What a proof may be about: a shuffled pair, a victim pair among others of several types (the swap bound), or a
-    #: Poisson count that is raised.
-    Law: TypeAlias = ShuffledPair | SwapPair | RaisedCount
+    #: What a proof may be about: a shuffled pair, or a victim pair among others of several types (the swap bound).
+    Law: TypeAlias = ShuffledPair | SwapPair
 
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike"
 #: Any number of shuffled pairs.
@@ -108,7 +106,7 @@ class Family(ABC):
         return True
 
     def laws(self, most: int) -> Sequence[Law] | None:
-        """What a proof must cover: shuffled pairs, victim pairs of a swap bound, or a count; None as in ``pairs``."""
+        """What a proof must cover: shuffled pairs, or victim pairs of a swap bound; None as in ``pairs``."""
         return self.pairs(most)
 
 

@@ -16,8 +16,6 @@ an upper bound may round mu down.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -29,14 +27,6 @@ from ..pair import FloatArray, Side
 
 #: A larger mean counts as this one in an upper bound, and proves nothing in a lower bound.
 LARGEST_MEAN = 2.0**28
-
-
-@dataclass(frozen=True)
-class RaisedCount:
-    """A count of Poisson(n ``mean``) messages that one of n users raises by up to ``most``: what a proof is about."""
-
-    mean: float
-    most: int
 
 
 class PoissonSteps(OneByOne):
@@ -52,27 +42,23 @@ class PoissonSteps(OneByOne):
     quick = True  # one law of the count serves many eps
 
     def __init__(self, *, mean: float, most: int) -> None:
-        self._law = RaisedCount(mean, most)
+        self._mean, self._most = mean, most
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The largest eps at which Pr[event] - e^eps Pr'[event] reaches delta for some event."""
-        mu = rounded_mean(n, self._law.mean, side, most=LARGEST_MEAN)
+        mu = rounded_mean(n, self._mean, side, most=LARGEST_MEAN)
         if mu > LARGEST_MEAN:
             return Answer(0.0, 0, 1)
-        return Answer(_events(mu, self._law.most, side).epsilon(delta), 1, 1)
+        return Answer(_events(mu, self._most, side).epsilon(delta), 1, 1)
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """log of the largest Pr[event] - e^eps Pr'[event] over all events, for every eps."""
-        mu = rounded_mean(n, self._law.mean, side, most=LARGEST_MEAN)
+        mu = rounded_mean(n, self._mean, side, most=LARGEST_MEAN)
         if mu > LARGEST_MEAN:
             return np.full(eps.shape, -np.inf)
         with np.errstate(divide="ignore"):
-            found = np.log(_events(mu, self._law.most, side).delta(eps.reshape(-1)))
+            found = np.log(_events(mu, self._most, side).delta(eps.reshape(-1)))
         return np.asarray(found.reshape(eps.shape))
-
-    def laws(self, most: int) -> Sequence[RaisedCount]:
-        """The count itself: one law, in both directions."""
-        return (self._law,)
 
 
 @lru_cache(maxsize=8)
