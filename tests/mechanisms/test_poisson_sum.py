@@ -107,6 +107,6 @@ def test_only_the_number_of_messages_is_sent() -> None:
 
 def test_no_certificate() -> None:
     with pytest.raises(
-        sdp.CertificationError, match=r"of one message, and bound 'blanket' of .* use certify=False: no"
+        sdp.CertificationError, match=r"of one message, and .* use certify=False: no"
     ):
         sdp.amplify("poisson-sum:units=8,poisson=2", n=300, delta=1e-4, certify=True)

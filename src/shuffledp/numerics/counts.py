@@ -277,7 +277,7 @@ def cuts(count: Count, delta: float) -> list[Cut]:
     Examples
     --------
     >>> [(cut.k, round(cut.delta / 1e-6, 3)) for cut in cuts(Count(0, ((10_000, 0.5),)), 1e-6)]
-    [(4757, 0.709), (4733, 0.973), (4711, 0.997)]
+    [(4750, 0.729), (4729, 0.972), (4709, 0.997)]
     """
     law = count.simplified()
     below = Distribution(law, up=True)
