@@ -28,7 +28,6 @@ _PUBLIC = {
     "accounting.sweeps": "Sweep",
     "accounting.tradeoffs": "TradeOff tradeoff",
     "accounting.two_sides": "PrivacyProfile RenyiCurve renyi",
-    "auditing.poisoning": "Poisoning poison",
     "auditing.result": "Audit",
     "auditing.run": "audit",
     "bounds.base": "Bound",

@@ -23,8 +23,6 @@ from .accounting.tradeoffs import tradeoff as tradeoff
 from .accounting.two_sides import PrivacyProfile as PrivacyProfile
 from .accounting.two_sides import RenyiCurve as RenyiCurve
 from .accounting.two_sides import renyi as renyi
-from .auditing.poisoning import Poisoning as Poisoning
-from .auditing.poisoning import poison as poison
 from .auditing.result import Audit as Audit
 from .auditing.run import audit as audit
 from .bounds.base import Bound as Bound
