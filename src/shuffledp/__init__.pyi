@@ -55,7 +55,6 @@ from .mechanisms.composite.joint import Joint as Joint
 from .mechanisms.composite.parallel import Parallel as Parallel
 from .mechanisms.composite.prefix_hash import PrefixHash as PrefixHash
 from .mechanisms.frequency import FrequencyOracle as FrequencyOracle
-from .mechanisms.known.approximate import Approximate as Approximate
 from .mechanisms.known.finite import FiniteRandomizer as FiniteRandomizer
 from .mechanisms.known.general import General as General
 from .mechanisms.known.variation_ratio import VariationRatio as VariationRatio

@@ -26,7 +26,6 @@ TOL = 1e-4
 #: Every registered mechanism with an eps0, with the parameters that are not solved for.
 FIXED: dict[str, dict[str, Any]] = {
     "general": {},
-    "approximate": {"delta0": 1e-20},
     "randomized-response": {},
     "grr": {"d": 16},
     "unary": {"d": 16},
@@ -129,7 +128,7 @@ def test_a_target_beyond_the_range_gives_the_end_of_it() -> None:
     assert sdp.calibrate("general", n=10, epsilon=600.0, delta=1e-6) == sdp.General(eps0=500.0)
 
 
-@pytest.mark.heavy_cases("approximate", "grr", "subset", "unary")
+@pytest.mark.heavy_cases("grr", "subset", "unary")
 @pytest.mark.slow_cases("hybrid", "piecewise", "window", "window-vector")
 @pytest.mark.slow_cases(
     "duchi",

@@ -71,7 +71,6 @@ SINGLE = (
     "privset:eps0={e},d=64,s=12",
     "pckv-grr:eps0={e},d=16,l=3",
     "hierarchical-grr:eps0={e},d=16",
-    "approximate:eps0={e},delta0=1e-14",
     "metric-general:d01={e},dmax=4",
     "metric-laplace:d01={e},dmax=4",
     "planar-laplace:d01={e},dmax=4",
@@ -96,7 +95,6 @@ MULTI = (
     "augmented:d=16,keep=0.9,dummies=geometric,mean=60",
 )
 FURTHER = (
-    "approximate:eps0=1,delta0=1e-16",
     "binomial:flips=8,stretch=2,shape=1,noise=0.5",
     "variation-ratio:p=3,beta=0.5,q=3",
     "planar-cells:d01=1,dmax=5,across=4,up=4,wide=1,high=1",

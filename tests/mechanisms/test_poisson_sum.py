@@ -106,7 +106,5 @@ def test_only_the_number_of_messages_is_sent() -> None:
 
 
 def test_no_certificate() -> None:
-    with pytest.raises(
-        sdp.CertificationError, match=r"of one message, and .* use certify=False: no"
-    ):
+    with pytest.raises(sdp.CertificationError, match=r"of one message, and .* use certify=False: no"):
         sdp.amplify("poisson-sum:units=8,poisson=2", n=300, delta=1e-4, certify=True)

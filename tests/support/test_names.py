@@ -184,7 +184,6 @@ FACTS: dict[str, Callable[[str], bool]] = {
     ),
     "a matrix of your own": lambda m: "matrix" in fields(m),
     "a randomizer of which only eps0 is known": lambda m: fields(m) == {"eps0"} and m == "general",
-    "a randomizer of which only eps0 and delta0 are known": lambda m: fields(m) == {"eps0", "delta0"},
 }
 
 

@@ -68,7 +68,6 @@ noise that the shuffler adds: augmented: augmented-shuffle shuffler-noise sbin s
 a sum of bits from several messages a user: balcer-cheu balcer-coin: sum binary-sum count bits
 a matrix of your own: finite: matrix custom table channel csv npy
 a randomizer of which only eps0 is known: general: ldp any-ldp eps0 black-box
-a randomizer of which only eps0 and delta0 are known: approximate: approximate-ldp eps0-delta0
 """
 PURPOSES = tuple(
     Purpose(what, tuple(mechanisms.split()), words.strip())

@@ -5,7 +5,6 @@ from __future__ import annotations
 #: The word of the spec -> module and class; a module is imported when its word is used.
 CATALOG: dict[str, tuple[str, str]] = {
     # known by their parameters or law only
-    "approximate": ("known.approximate", "Approximate"),
     "general": ("known.general", "General"),
     "variation-ratio": ("known.variation_ratio", "VariationRatio"),
     "finite": ("known.finite", "FiniteRandomizer"),

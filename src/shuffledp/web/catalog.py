@@ -18,7 +18,7 @@ _START: dict[str, float] = {
     **{"eps0": 2.0, "d": 64, "dim": 64, "s": 4, "l": 4, "flip": 0.1, "messages": 10, "special": 2, "coin": 0.5},
     **{"d01": 1.0, "dmax": 2.0, "p": 3.0, "beta": 0.4, "q": 3.0, "sigma": 1.0, "length": 16, "poisson_per_index": 0.1},
     **{"flips": 4, "stretch": 1.169, "shape": 0.33, "noise": 0.28, "units": 16, "poisson": 1.0},
-    **{"across": 8, "up": 8, "wide": 0.2, "high": 0.2, "delta0": 1e-14},
+    **{"across": 8, "up": 8, "wide": 0.2, "high": 0.2},
 }
 #: One of these says how many blanket messages there are; the first is taken unless another is written.
 _COUNTS = ("messages", "total_messages", "poisson")
