@@ -53,8 +53,7 @@ def audit(
         A library mechanism, or any function that turns a value into a report: numbers, text, tuples, sets, lists or
         arrays of one length.  Every call must use fresh randomness: an answer that is remembered looks like a leak.
         It is called in this process, with your rights and without a time limit: its exceptions become one
-        error message, but nothing can be done here about code that ends the process or never returns
-        (``shuffledp audit --python`` runs it in a process of its own).
+        error message, but nothing is done about code that ends the process or never returns.
     inputs : at least two values, at most 32
         Default: those of the mechanism or of the claim (8 of them, evenly spread, if there are more).
     claimed : mechanism, spec or matrix

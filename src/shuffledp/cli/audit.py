@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -31,9 +32,8 @@ from .base import NAMES_HELP, answer, main
 @click.option("--samples", default="20000", show_default=True, help="Reports drawn per input.")
 @click.option("--confidence", default="0.99", show_default=True, help="Confidence of the whole audit, in [0.5, 1).")
 @click.option("--vectorized", is_flag=True, help="The function takes an array of values and returns as many reports.")
-@click.option("--time-limit", metavar="SECONDS", help="Of an audit with --python, at most 1e6.  [default: 600]")
 @options.as_json
-def audit(subject: str, is_code: bool, time_limit: str | None, as_json: bool, **given: Any) -> None:
+def audit(subject: str, is_code: bool, as_json: bool, **given: Any) -> None:
     """A lower bound on the eps0 of a running randomizer (exit code 1 if it breaks a claim).
 
     \b
@@ -41,7 +41,7 @@ def audit(subject: str, is_code: bool, time_limit: str | None, as_json: bool, **
       shuffledp audit grr:eps0=1.1,d=4 --claimed grr:eps0=1,d=4
       shuffledp audit --python telemetry:encode --inputs 0,1,2 --eps0 1
 
-    With --python the named function is imported and called many times in a process of its own, with your rights;
+    With --python the named function is imported and called many times, with your rights and without a time limit;
     what it prints goes to stderr.
     """
     parse: dict[str, Callable[[str], Any]] = {
@@ -51,22 +51,27 @@ def audit(subject: str, is_code: bool, time_limit: str | None, as_json: bool, **
         "confidence": partial(valid.share, "confidence", low=0.5, low_open=False),
     }
     terms = {key: parse[key](text) if key in parse and text is not None else text for key, text in given.items()}
-    if time_limit is not None and not is_code:
-        raise ParameterError(f"time-limit must go with --python, got {time_limit!r} without it; leave it out.")
     from .._support.progress import progress
+    from ..auditing.run import audit as run
 
-    with progress("drawing reports") as advance:
-        if is_code:
-            from ..auditing.isolated import TIME_LIMIT, audit_isolated
-
-            limit = TIME_LIMIT if time_limit is None else valid.parse_number("time-limit", time_limit)
-            found = audit_isolated(subject, terms=terms, time_limit=limit, progress=advance)
-        else:
-            from ..auditing.run import audit as run
-
-            found = run(_spec(subject), **terms, progress=advance)  # code is never run unless --python is given
+    with progress("drawing reports") as advance, contextlib.redirect_stdout(sys.stderr):
+        randomizer = _function(subject) if is_code else _spec(subject)  # code is never run unless --python is given
+        found = run(randomizer, **terms, progress=advance)
     answer(as_json, found.to_dict(), str(found))
     click.get_current_context().exit(1 if found.violated else 0)
+
+
+def _function(text: str) -> Callable[[Any], Any]:
+    """The function named module:function, of an installed package or of the current directory."""
+    from ..mechanisms.extension import ClassPath, imported
+
+    path = ClassPath.of(f"{text}:")
+    found = None if path is None else imported(path)
+    if not callable(found):
+        raise ParameterError(
+            f"SPEC must name a function as module:function with --python, got {text!r}; write telemetry:encode."
+        )
+    return found  # type: ignore[no-any-return]
 
 
 def _spec(text: str) -> str:
