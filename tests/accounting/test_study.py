@@ -1,4 +1,4 @@
-"""Studies: every answer is that of amplify, by one process or several, from the cache or not, interrupted or not."""
+"""Studies: every answer is that of amplify."""
 
 from __future__ import annotations
 
@@ -6,28 +6,16 @@ import csv
 import io
 import itertools
 import json
-import os
-import signal
-import stat
-import subprocess
-import sys
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import shuffledp as sdp
-from contract.cases import all_cases
 from reference.refusals import refused
-from shuffledp.accounting import study_answers, study_cache
+from shuffledp.accounting import sweeping
 from shuffledp.accounting.study import Study
 from shuffledp.accounting.sweeps import Sweep
-from shuffledp.bounds.base import EpsilonFormula
-from shuffledp.bounds.registry import BOUNDS
 
 NAMES = ["auto", "clone", "clone-closed", "variation-ratio-published", "constant-dataset-lower"]
 GRID: dict[str, Any] = {"eps0": [1, 2.5], "d": [4, 64], "n": [100, 10_000], "delta": ["0.01/n", 1e-8]}
@@ -45,15 +33,15 @@ def study() -> Study:
 
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """The questions that are answered in this process, as they are asked."""
+    """The questions that are answered one by one, as they are asked."""
     asked: list[tuple[Any, ...]] = []
-    answer = study_answers._answer
+    resolve = sweeping.resolve
 
     def counted(subject: Any, *terms: Any) -> Any:
         asked.append((subject.mechanism.spec, *terms))
-        return answer(subject, *terms)
+        return resolve(subject, *terms)
 
-    monkeypatch.setattr(study_answers, "_answer", counted)
+    monkeypatch.setattr(sweeping, "resolve", counted)
     return asked
 
 
@@ -237,280 +225,6 @@ def test_bad_input_is_refused_before_anything_is_computed(computed: list[Any]) -
         delta=np.geomspace(0.1, 0.2, 2000),
     )
     refused("^batched must be True, False or None, got 1;", sdp.sweep, "grr:1,4", batched=1, **grid)
-    refused("^batched=True must be without cache", sdp.sweep, "grr:1,4", batched=True, processes=2, **grid)
-    refused("^batched=True must be without cache", sdp.sweep, ["grr:1,4"], batched=True, cache="x.jsonl", **grid)
-    refused("^processes must lie in", sdp.sweep, "grr:1,4", processes=0, **grid)
-    refused("^processes must be a number", sdp.sweep, "grr:1,4", processes="two", **grid)
-    for bad in ("", 3, b"x", Path("")):
-        refused("^cache must be ", sdp.sweep, "grr:1,4", cache=bad, **grid)
     with pytest.raises(sdp.BoundNotApplicableError):
         sdp.sweep("general:eps0=1", n=[10], delta=0.1, bounds=["blanket"]).epsilon("blanket")
     assert computed == []
-
-
-# -- the cache --------------------------------------------------------------------------------------------------------
-
-
-def test_a_cache_answers_again(tmp_path: Path, computed: list[Any]) -> None:
-    file = tmp_path / "answers.jsonl"
-    fresh = sdp.sweep(SPECS, **CHEAP)
-    computed.clear()
-    first = sdp.sweep(SPECS, **CHEAP, cache=file)
-    assert first == fresh and len(computed) == len(fresh) == 16 and len(set(computed)) == 16
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and len(file.read_text().splitlines()) == 17
-    computed.clear()
-    seen: list[tuple[int, int]] = []
-    assert sdp.sweep(SPECS, **CHEAP, cache=str(file), progress=lambda *at: seen.append(at)) == fresh
-    assert computed == [] and seen == [(16, 16)]
-    wider = {**CHEAP, "n": [100, 5000, 10**6]}  # what is known is used in another grid
-    assert sdp.sweep(SPECS, **wider, cache=file) == sdp.sweep(SPECS, **wider)
-    assert len(computed[:8]) == 8 and {asked[1] for asked in computed[:8]} == {5000}
-    computed.clear()
-    curve = sdp.sweep("grr:d=4", eps0=[0.5, 2], n=100, delta=1e-6, bounds=["local", "clone-closed"], cache=file)
-    assert isinstance(curve, Sweep) and computed == [] and curve.epsilon("local").tolist() == [0.5, 2.0]
-
-
-def test_every_term_of_a_question_counts(tmp_path: Path, computed: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    file, terms = tmp_path / "answers.jsonl", {"n": [100], "delta": 1e-6, "bounds": ["local"]}
-    sdp.sweep(["grr:1,4"], **terms, cache=file)
-    for other, changed in (
-        ("grr:1,5", terms),
-        ("grr:1,4", {**terms, "n": [101]}),
-        ("grr:1,4", {**terms, "delta": 1.0000000000000002e-6}),
-        ("grr:1,4", {**terms, "bounds": ["efmrtt19"]}),
-        ("grr:1,4", {**terms, "tol": 1e-5}),
-    ):
-        computed.clear()
-        sdp.sweep([other], **changed, cache=file)
-        assert len(computed) == 1
-    computed.clear()
-    monkeypatch.setattr(study_cache, "code", lambda: "another version")
-    sdp.sweep(["grr:1,4"], **terms, cache=file)
-    assert len(computed) == 1
-
-
-def test_the_code_is_all_that_decides_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = Path(sdp.__file__).parent
-    found = {
-        f"{package}/{name}" for package in study_cache._PACKAGES for name, _ in study_cache._sources(root / package)
-    }
-    assert {
-        "numerics/swap/sums.py",
-        "mechanisms/categorical/grr.py",
-        "bounds/table.py",
-        "accounting/resolve.py",
-    } <= found
-    study_cache.code.cache_clear()
-    before = study_cache.code()
-    sources = study_cache._sources
-    monkeypatch.setattr(
-        study_cache, "_sources", lambda folder: [(n, d + b"#" * (n == "grr.py")) for n, d in sources(folder)]
-    )
-    study_cache.code.cache_clear()
-    try:
-        assert study_cache.code() != before
-    finally:
-        study_cache.code.cache_clear()
-
-
-def test_lines_that_were_cut_off_or_changed_are_not_used(tmp_path: Path, computed: list[Any]) -> None:
-    file, fresh = tmp_path / "answers.jsonl", sdp.sweep(SPECS, **CHEAP)
-    sdp.sweep(SPECS, **CHEAP, cache=file)
-    whole = file.read_bytes()
-    last = whole.rstrip(b"\n").rindex(b"\n") + 1
-    for end in (last + 1, (last + len(whole)) // 2, len(whole) - 2):
-        file.write_bytes(whole[:end])
-        computed.clear()
-        with pytest.warns(UserWarning, match=r"^cache must hold whole answers, got 1 line in .* computed again\.$"):
-            assert sdp.sweep(SPECS, **CHEAP, cache=file) == fresh
-        assert len(computed) == 1
-        computed.clear()
-        with pytest.warns(UserWarning, match="got 1 line"):  # the part of a line stays, and harms nothing
-            assert sdp.sweep(SPECS, **CHEAP, cache=file) == fresh
-        assert computed == []
-    file.write_bytes(whole[:-1])  # only the line break is missing: the answer is whole
-    computed.clear()
-    assert sdp.sweep(SPECS, **CHEAP, cache=file) == fresh and computed == []
-    lines = whole.splitlines(keepends=True)
-    for bad in (
-        lines[1].replace(b'"epsilon": 0.5', b'"epsilon": 0.4'),
-        b"null\n",
-        b'{"key": 3}\n',
-        b"[" * 5000 + b"\n",
-        b"\xff\xfe\n",
-        b'{"sum": 1e999}\n',
-    ):
-        assert bad != lines[1]
-        file.write_bytes(b"".join([lines[0], bad, *lines[2:]]))
-        computed.clear()
-        with pytest.warns(UserWarning, match="got 1 line"):
-            assert sdp.sweep(SPECS, **CHEAP, cache=file) == fresh
-        assert len(computed) == 1
-
-
-def test_other_files_are_left_as_they_are(tmp_path: Path) -> None:
-    terms: dict[str, Any] = {"n": [10, 20], "delta": 0.1, "bounds": ["local"]}
-    for content in (b"", b"epsilon,n\n0.1,10\n", b'{"shuffledp": "cache of answers", "format": 2}\n'):
-        file = tmp_path / "results.csv"
-        file.write_bytes(content)
-        refused(
-            "^cache must be a file that a sweep has made, got another in", sdp.sweep, "grr:1,4", cache=file, **terms
-        )
-        assert file.read_bytes() == content
-    refused("^cache must be a readable file, got .*directory", sdp.sweep, "grr:1,4", cache=tmp_path, **terms)
-    refused("^cache must be a file that can be written", sdp.sweep, "grr:1,4", cache=tmp_path / "no" / "x", **terms)
-    (tmp_path / "loop").symlink_to(tmp_path / "nothing")
-    refused("^cache must be a readable file", sdp.sweep, "grr:1,4", cache=tmp_path / "loop", **terms)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mine(sdp.GRR):
-    """Randomized response of somebody else."""
-
-    name = "mine-of-a-study"
-
-
-def test_code_of_others_is_computed_every_time(
-    tmp_path: Path, computed: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file, own = tmp_path / "answers.jsonl", "^cache and processes are for mechanisms and bounds of the library"
-    terms: dict[str, Any] = {"n": [100], "delta": 1e-6}
-    joint = sdp.Joint([sdp.GRR(eps0=1.0, d=4), sdp.GRR(eps0=0.5, d=2)])
-    sdp.sweep({"joint": joint, "matrix": sdp.FiniteRandomizer(np.eye(2))}, bounds=["local"], cache=file, **terms)
-    assert len(file.read_text().splitlines()) == 3  # these are of the library, and can be made again
-    for mechanism in (Mine(eps0=1.0, d=4), sdp.Joint([Mine(eps0=1.0, d=4), sdp.GRR(eps0=1.0, d=4)])):
-        for processes in (1, 2):
-            computed.clear()
-            with pytest.warns(UserWarning, match=own):
-                sdp.sweep([mechanism], bounds=["local"], cache=file, processes=processes, **terms)
-            assert len(computed) == 1
-    monkeypatch.setitem(
-        BOUNDS,
-        "mine",
-        EpsilonFormula(name="mine", title="mine", citation="mine", needs="", formula=lambda asked: 0.5),
-    )
-    with pytest.warns(UserWarning, match=f"{own}.*got bound mine;"):
-        found = sdp.sweep(["grr:1,4"], bounds=["local", "mine"], cache=file, **terms)
-    assert [row.epsilon for row in found] == pytest.approx([1.0, 0.5])
-    assert len(file.read_text().splitlines()) == 4 and "mine" not in file.read_text()
-
-
-@pytest.mark.slow
-def test_every_mechanism_can_be_kept(tmp_path: Path, computed: list[Any]) -> None:
-    """All but those that were read from files, which may change."""
-    listed = {
-        f"{i} {case}": case.mechanism for i, case in enumerate(all_cases()) if not any(case.mechanism.law.files())
-    }
-    terms: dict[str, Any] = {"n": [60], "delta": 1e-4, "bounds": ["auto", "constant-dataset-lower"]}
-    file, fresh = tmp_path / "answers.jsonl", sdp.sweep(listed, **terms)
-    assert sdp.sweep(listed, **terms, cache=file) == fresh
-    computed.clear()
-    assert sdp.sweep(listed, **terms, cache=file) == fresh and computed == []
-
-
-# -- interrupted, killed, at the same time ----------------------------------------------------------------------------
-
-#: A study that kills itself once some answers are known.
-SCRIPT = """
-import json, os, signal, sys
-import shuffledp as sdp
-
-def progress(done, total):
-    if done == int(sys.argv[2]):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-if __name__ == "__main__":
-    study = sdp.sweep({specs!r}, **{terms!r}, cache=sys.argv[1], processes=int(sys.argv[3]), progress=progress)
-    print(study.to_json())
-"""
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Starts a study in a process of its own: its cache, after how many answers it dies, and its processes."""
-    path, started = tmp_path / "study.py", []
-    path.write_text(SCRIPT.format(specs=SPECS, terms=CHEAP))
-
-    def start(cache: Path, dies: int = 0, processes: int = 1) -> subprocess.Popen[bytes]:
-        command = [sys.executable, str(path), str(cache), str(dies), str(processes)]
-        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-@pytest.mark.heavy
-def test_a_killed_study_goes_on(tmp_path: Path, script: Any, computed: list[Any]) -> None:
-    file, fresh = tmp_path / "answers.jsonl", sdp.sweep(SPECS, **CHEAP)
-    computed.clear()
-    assert script(file, dies=5).wait(60) == -signal.SIGKILL
-    with file.open("ab") as stream:
-        stream.write(b'{"key": "5952b8')  # and it died while it wrote
-    with pytest.warns(UserWarning, match="got 1 line"):
-        assert sdp.sweep(SPECS, **CHEAP, cache=file) == fresh
-    assert len(computed) == 16 - 5
-
-
-@pytest.mark.heavy
-def test_two_at_once_lose_nothing(tmp_path: Path, script: Any, computed: list[Any]) -> None:
-    file, fresh = tmp_path / "answers.jsonl", sdp.sweep(SPECS, **CHEAP)
-    both = [script(file, processes=processes) for processes in (1, 2)]
-    for process in both:
-        said, wrong = process.communicate(timeout=120)
-        assert json.loads(said) == fresh.to_dict() and wrong == b""
-    computed.clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert sdp.sweep(SPECS, **CHEAP, cache=file) == fresh
-    assert computed == []
-
-
-@pytest.mark.heavy_cases("2")
-@pytest.mark.parametrize("processes", [1, 2])
-def test_an_interrupt_keeps_what_is_done(tmp_path: Path, computed: list[Any], processes: int) -> None:
-    file = tmp_path / "answers.jsonl"
-
-    def stop(done: int, total: int) -> None:
-        if done == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sdp.sweep(SPECS, **CHEAP, cache=file, processes=processes, progress=stop)
-    kept = len(file.read_text().splitlines()) - 1
-    assert 4 <= kept <= (4 if processes == 1 else 12)  # elsewhere what was begun is finished
-    computed.clear()
-    assert sdp.sweep(SPECS, **CHEAP, cache=file) == sdp.sweep(SPECS, **CHEAP)
-    assert len(computed) == 16 - kept + 16
-
-
-@pytest.mark.heavy
-def test_several_processes_give_the_same(study: Study, computed: list[Any]) -> None:
-    assert sdp.sweep(["grr", "subset"], bounds=NAMES, **GRID, processes=2) == study
-    assert computed == []  # none here
-
-
-@pytest.mark.slow
-def test_scripts_without_a_guard_are_told(tmp_path: Path) -> None:
-    path = tmp_path / "bare.py"
-    path.write_text(f"import shuffledp as sdp\nsdp.sweep({SPECS!r}, **{CHEAP!r}, processes=2)\n")
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 1 and "call sweep below if __name__ == '__main__':" in done.stderr.splitlines()[-1]
-
-
-def test_as_many_processes_as_cores() -> None:
-    assert 1 <= study_answers.process_count(None) <= (os.cpu_count() or 1)
-
-
-@pytest.mark.parametrize("epsilon", ["nan", -1.0])
-def test_a_whole_line_with_an_impossible_eps_is_not_used(tmp_path: Path, epsilon: object) -> None:
-    file, terms = tmp_path / "answers.jsonl", {"n": [100], "delta": 1e-6, "bounds": ["local"]}
-    fresh = sdp.sweep(["grr:1,4"], **terms, cache=file)
-    head, line = file.read_text().splitlines()
-    entry = {**json.loads(line), "epsilon": epsilon}
-    del entry["sum"]
-    file.write_text(f"{head}\n{json.dumps({**entry, 'sum': study_cache._sum(entry)})}\n")
-    with pytest.warns(UserWarning, match="^cache must hold whole answers, got 1 line in"):
-        assert sdp.sweep(["grr:1,4"], **terms, cache=file) == fresh

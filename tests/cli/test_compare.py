@@ -106,14 +106,7 @@ def test_files(tmp_path: Path) -> None:
         ([*POINT, "--sweep", "q=1,2"], "q must be a parameter of grr (eps0, d), got no such name"),
         ([*SWEEP, "--sweep", "eps0=1,2"], "eps0 is swept; give it once."),
         ([*SWEEP[:1], "grr", *SWEEP[2:], "--sweep", "d=4,x"], "d must be a number, got 'x'"),
-        ([*SWEEP, "--processes", "0"], "processes must lie in [1, 256]"),
-        ([*SWEEP, "--processes", "two"], "processes must be a number"),
-        *(
-            ([*POINT, *option], "--processes, --cache and --batched are for a sweep or several SPECs")
-            for option in (["--processes", "2"], ["--cache", "x.jsonl"], ["--batched"])
-        ),
-        ([*SWEEP, "--batched", "--processes", "2"], "batched=True must be without cache and processes"),
-        ([*SWEEP, "--cache", "/no/such/folder/x.jsonl"], "cache must be a file that can be written"),
+        ([*POINT, "--batched"], "--batched is for a sweep or several SPECs"),
         ([*SWEEP, "--style", "fancy"], "unknown style 'fancy'"),
         ([*POINT[:2], *POINT[1:]], "mechanisms must be different ones"),
         ([*POINT, "--sweep", "eps0"], "sweep must be eps0=GRID"),
@@ -189,7 +182,7 @@ def test_nothing_applies(terms: list[str], tmp_path: Path) -> None:
 @pytest.mark.heavy
 def test_several_variables_and_mechanisms(tmp_path: Path) -> None:
     base = ["compare", "grr", "subset", "--n", "1e4", "--delta", "1e-6", "--sweep", "eps0=1,2", "--sweep", "d=4,64"]
-    base += ["--bound", "auto", "--bound", "clone-closed", "--cache", str(tmp_path / "answers.jsonl")]
+    base += ["--bound", "auto", "--bound", "clone-closed"]
     files = {kind: str(tmp_path / f"grid.{kind}") for kind in ("csv", "svg")}
     data = json.loads(good(*base, "--json", "--csv", files["csv"], "--plot", files["svg"], "--style", "paper"))
     names = ["auto", "clone-closed"]
@@ -200,10 +193,6 @@ def test_several_variables_and_mechanisms(tmp_path: Path) -> None:
     assert Path(files["svg"]).read_text().count(", auto</text>") == 4, "a curve for each mechanism and d"
     assert max(map(len, text.splitlines())) <= 80 and text.count("auto") == 8 + 1
     assert all(row.row is None or row.row.shown in text for row in study)
-    with (tmp_path / "answers.jsonl").open("a") as stream:
-        stream.write("{")
-    again = run(*base)
-    assert again.stdout == text and again.stderr.startswith("shuffledp: cache must hold whole answers, got 1 line in")
     long = good(
         "compare",
         "--batched",

@@ -24,7 +24,7 @@ Sweepable = MechanismLike | Callable[..., MechanismLike]
 #: The most values of one axis.
 _MOST_VALUES = 10_000
 #: What a sweep takes beside the parameters of its mechanisms.
-_OWN = ("n", "delta", "bounds", "tol", "progress", "processes", "cache", "batched")
+_OWN = ("n", "delta", "bounds", "tol", "progress", "batched")
 
 
 class Place(NamedTuple):

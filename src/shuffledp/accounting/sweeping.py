@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, TypeAlias, overload
 
 from numpy.typing import ArrayLike, NDArray
 
 from .._support import validation as check
 from .._support.by_name import by_name
-from ..errors import ParameterError
+from ..errors import BoundNotApplicableError, ParameterError
 from ..numerics.family import Answer
 from .arrays import Several
 from .comparison import Comparison, Found, Point, bound_names, compared, found_together
+from .crowd import Crowd
 from .grids import Place, Sweepable, grid
+from .resolve import Subject, resolve
 from .study import Study, StudyPoint
-from .study_answers import Progress, Question, answered, process_count
 from .sweeps import Sweep, sweep_of
 
+Progress: TypeAlias = Callable[[int, int], None]
 #: Points that are computed together while progress is shown.
 _TOGETHER = 64
 #: What a curve may be told beside its axis: the terms of :func:`sweep`, and one value of every other parameter.
-_Single: TypeAlias = float | str | os.PathLike[str] | Iterable[str] | Progress | None
+_Single: TypeAlias = float | str | Iterable[str] | Progress | None
 
 
 @overload
@@ -60,8 +61,6 @@ def sweep(
     bounds: Iterable[str] | None = None,
     tol: float = 1e-4,
     progress: Progress | None = None,
-    processes: int | None = 1,
-    cache: str | os.PathLike[str] | None = None,
     batched: bool | None = None,
     **parameters: Any,
 ) -> Sweep | Study:
@@ -77,13 +76,8 @@ def sweep(
     bounds : names of ``shuffledp.bounds``, "auto" among them; all bounds of the table if None
     tol : as in :func:`compare`
     progress : called with (done, in all) as the work proceeds
-    processes : how many work at the same time, each a new interpreter (in a script, call below
-        ``if __name__ == "__main__":``); None: one per core
-    cache : a file of JSON lines; answers that it has are not computed again, and new ones are added to it at once, so
-        that a sweep that is interrupted goes on where it was.  Answers of other code or versions are not used
     batched : whether all points are asked together, which takes a small part of the time and may be looser by a few
-        times ``tol``; otherwise every answer is exactly that of :func:`amplify`, also with ``cache`` and ``processes``.
-        None: only for a Sweep without these two
+        times ``tol``; otherwise every answer is exactly that of :func:`amplify`.  None: only for a Sweep
     parameters : other parameters of the mechanism by name, numbers or words, or sequences of them
 
     Returns
@@ -101,30 +95,16 @@ def sweep(
     >>> [(row.value("mechanism"), row.value("d"), round(row.epsilon, 2)) for row in study]
     [('grr', 4, 0.1), ('grr', 64, 0.04), ('subset', 4, 0.1), ('subset', 64, 0.08)]
     """
-    names, tol, many = bound_names(bounds, auto=True), check.tolerance(tol), process_count(processes)
+    names, tol = bound_names(bounds, auto=True), check.tolerance(tol)
+    if batched is not None and not isinstance(batched, bool):
+        raise ParameterError(f"batched must be True, False or None, got {check.shown(batched)}; choose one of them.")
     swept = grid(mechanism, n=n, delta=delta, parameters={**({} if eps0 is None else {"eps0": eps0}), **parameters})
     points = [(place.subject, place.n, place.delta) for place in swept.places]
-    if _is_batched(batched, alone=cache is None and many == 1, curve=swept.variable is not None):
-        found = _together(points, names, tol, progress or _silent)
-    else:
-        asked = [Question(subject, n, delta, name) for subject, n, delta in points for name in names]
-        outcomes = answered(asked, tol=tol, processes=many, cache=cache, progress=progress or _silent)
-        found = dict(zip(itertools.product(range(len(points)), names), outcomes, strict=True))
+    ask = _together if (swept.variable is not None if batched is None else batched) else _one_by_one
+    found = ask(points, names, tol, progress or _silent)
     made = compared(points, found, names=names, tol=tol, refuse=swept.variable is not None)
     at = [_point(place, one, found, k, names) for k, (place, one) in enumerate(zip(swept.places, made, strict=True))]
     return Study(tuple(at), tuple(names)) if swept.variable is None else sweep_of(at, swept.variable)
-
-
-def _is_batched(batched: object, *, alone: bool, curve: bool) -> bool:
-    """Whether all points are asked together; ``alone``: in this process and without a cache."""
-    if batched is not None and not isinstance(batched, bool):
-        raise ParameterError(f"batched must be True, False or None, got {check.shown(batched)}; choose one of them.")
-    if batched and not alone:
-        raise ParameterError(
-            "batched=True must be without cache and processes, which keep and compute single answers, got both; "
-            "leave one of them out."
-        )
-    return alone and curve if batched is None else batched
 
 
 def _silent(done: int, total: int) -> None:
@@ -140,6 +120,23 @@ def _together(points: list[Point], names: list[str], tol: float, progress: Progr
         found |= {(start + k, name): answer for (k, name), answer in part.items()}
         for done in range(start, min(start + step, len(points))):
             progress(done + 1, len(points))
+    return found
+
+
+def _one_by_one(points: list[Point], names: list[str], tol: float, progress: Progress) -> Found:
+    """Every answer by itself, so that it depends on no other point."""
+    found: Found = {}
+    for _, same in groupby(range(len(points)), key=lambda k: id(points[k][0])):
+        places = list(same)
+        alone = Subject(points[places[0]][0].mechanism)  # its families are forgotten with it
+        for k in places:
+            _, n, delta = points[k]
+            for name in names:
+                try:
+                    found[k, name] = resolve(alone, name, Crowd(n)).epsilon(delta=delta, tol=tol)
+                except (BoundNotApplicableError, ParameterError) as error:
+                    found[k, name] = error
+                progress(len(found), len(points) * len(names))
     return found
 
 

@@ -8,7 +8,6 @@ from .registry import BOUNDS as BOUNDS
 from .registry import bound_of as bound_of
 from .registry import called as called
 from .registry import choose as choose
-from .registry import is_ours as is_ours
 from .registry import known as known
 from .registry import names as names
 from .registry import unalias as unalias

@@ -119,11 +119,6 @@ def bound_of(name: str) -> Bound:
     return AUTO if (own := called(name)) == "auto" else BOUNDS[own]
 
 
-def is_ours(name: str) -> bool:
-    """Whether the bound is one of the library, not one that somebody registered."""
-    return name in _OURS
-
-
 def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
     """The bound of that name, and its family if choosing the bound required building it.
 

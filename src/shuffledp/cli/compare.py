@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from .._support import figures
 from .._support import validation as check
 from ..errors import ParameterError
 from . import options
-from .base import SPEC_HELP, distinct, grid, main, prepared, print_json, say, show_table, terminal, wrote
+from .base import SPEC_HELP, distinct, grid, main, prepared, print_json, show_table, terminal, wrote
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,9 +47,7 @@ _SHOWN = 60
     "May be given several times, for a grid.  With it, or several SPECs, --bound auto is the smallest that holds.",
 )
 @options.tol("Relative accuracy of eps (errors go up).")
-@click.option("--processes", metavar="K", help="Processes that work on a sweep at the same time.  [default: 1]")
 @click.option("--batched", is_flag=True, help="Ask all points together: faster, looser by a few times --tol.")
-@options.file("--cache", "Keep the answers of a sweep in FILE, and take from it what it has.")
 @options.file("--plot", "Draw a figure: .pdf, .svg or .png.")
 @click.option("--curves", metavar="K", help="Most curves in the figure of a sweep.  [default: 6, or all named]")
 @click.option("--style", metavar="NAME", help="Style of the figure: plain, or paper (serif, no title).")
@@ -61,7 +58,7 @@ def compare(
     specs: tuple[str, ...], bounds: tuple[str, ...], swept: tuple[str, ...], as_json: bool, **terms: Any
 ) -> None:
     """eps of every bound that applies to SPEC, smallest first; of several SPECs, or over a grid, a row for each."""
-    files = {key: terms.pop(key) for key in ("plot", "html", "csv", "cache")}
+    files = {key: terms.pop(key) for key in ("plot", "html", "csv")}
     look = {key: terms.pop(key) for key in ("curves", "style")}
     _add(swept, terms)
     for name in ("n", "delta"):
@@ -75,7 +72,7 @@ def compare(
         check.one_of("style", look["style"], figures.STYLES)
     distinct(files)
     prepared(files["plot"])
-    result = _run(specs, bool(swept), {**terms, "cache": files.pop("cache")})
+    result = _run(specs, bool(swept), terms)
     _write(result, **files, most=most, style=look["style"])
     if as_json:
         print_json(result.to_dict())
@@ -96,11 +93,7 @@ def _add(swept: tuple[str, ...], terms: dict[str, Any]) -> None:
 def _swept(text: str) -> tuple[str, Sequence[float | str]]:
     """variable=grid, as the variable and its values."""
     variable, equals, numbers = (part.strip() for part in text.partition("="))
-    if (
-        not equals
-        or not variable.isidentifier()
-        or variable in ("bounds", "tol", "processes", "cache", "batched", "progress")
-    ):
+    if not equals or not variable.isidentifier() or variable in ("bounds", "tol", "batched", "progress"):
         raise ParameterError(
             f"sweep must be eps0=GRID, n=GRID, delta=GRID or another parameter and its GRID, got {text!r}; write "
             f"eps0={_GRIDS['eps0']}."
@@ -122,26 +115,19 @@ def _number(text: str) -> float | str:
 
 
 def _run(specs: tuple[str, ...], several: bool, terms: dict[str, Any]) -> Result:
-    count, cache, batched = (terms.pop(key) for key in ("processes", "cache", "batched"))
+    batched = terms.pop("batched")
     if not several and len(specs) == 1:
-        if count is not None or cache is not None or batched:
-            raise click.UsageError(
-                "--processes, --cache and --batched are for a sweep or several SPECs; leave them out."
-            )
+        if batched:
+            raise click.UsageError("--batched is for a sweep or several SPECs; leave it out.")
         from ..accounting.comparison import compare as run_one
 
         return run_one(specs[0], **terms)
     from .._support.progress import progress
-    from ..accounting.study_answers import process_count
     from ..accounting.sweeping import sweep as run_many
 
-    terms["batched"] = batched or None
-    processes = 1 if count is None else process_count(check.parse_number("processes", count))
     asked: Any = specs[0] if len(specs) == 1 else list(specs)
-    with warnings.catch_warnings(record=True) as warned, progress("comparing") as advance:
-        warnings.simplefilter("always", UserWarning)
-        found: Sweep | Study = run_many(asked, **terms, processes=processes, cache=cache, progress=advance)
-    say(*(f"shuffledp: {warning.message}" for warning in warned), err=True)
+    with progress("comparing") as advance:
+        found: Sweep | Study = run_many(asked, **terms, batched=batched or None, progress=advance)
     return found
 
 
