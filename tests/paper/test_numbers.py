@@ -135,12 +135,11 @@ EXACT = {
 
 
 def test_table_5() -> None:
-    rows = speed.table({"tol": 1e-6, "repeats": 1, "delta_times_n": 0.01})["rows"]
+    rows = speed.table({"tol": 1e-6, "delta_times_n": 0.01})["rows"]
     assert {(row["eps0"], row["n"]) for row in rows} == set(EXACT)
     for row in rows:
         exact = EXACT[row["eps0"], row["n"]]
         assert exact <= row["epsilon"] <= exact * (1 + 1e-5)
-        assert 0 < row["seconds"] <= row["seconds_worst"]
     above = {(row["eps0"], row["n"]): row["T20"]["above"] for row in rows}
     low = above.pop((7.0, 10**4))
     assert low < 0 and all(0.0006 < x < 0.0073 for x in above.values())  # printed 6.99 is rounded below the truth

@@ -17,10 +17,8 @@ from click.testing import CliRunner, Result
 import shuffledp as sdp
 from shuffledp.cli import main
 from shuffledp.paper import parts, reproduce
-from shuffledp.paper.papers import PAPERS, SEED
-from shuffledp.paper.plan import Unit
-
-units = PAPERS[SEED].units
+from shuffledp.paper.plan import Unit, units
+from shuffledp.paper.words import PARTS
 
 FAST = ["figure4", "errata"]
 
@@ -44,11 +42,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
 @pytest.mark.slow
 def test_everything_is_there(whole: tuple[Path, dict[str, Any]]) -> None:
     folder, found = whole
-    assert (
-        set(found["results"]) == set(PAPERS[SEED].parts)
-        and len(found["computed"]) == len(units())
-        and not found["reused"]
-    )
+    assert set(found["results"]) == set(PARTS) and len(found["computed"]) == len(units()) and not found["reused"]
     assert len(found["claims"]) == 9
     for part in range(1, 6):
         for kind, start in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
@@ -322,7 +316,7 @@ def test_bad_parameters(tmp_path: Path, option: str, value: object) -> None:
 def test_units_are_distinct() -> None:
     names = [unit.name for unit in units()]
     assert len(names) == len(set(names)) == 19
-    assert {unit.part for unit in units()} == set(PAPERS[SEED].parts)
+    assert {unit.part for unit in units()} == set(PARTS)
 
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,17 +15,13 @@ from pathlib import Path
 
 from house import design_numbers
 from shuffledp._support.figures import save
-from shuffledp.paper.draw import figure
-from shuffledp.paper.papers import PAPERS
 
+from .other_papers import FIGURES
 from .tables import FILES
 from .texlog import faults
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = "latexmk texlive-latex-recommended texlive-latex-extra texlive-fonts-recommended lmodern"
-#: Figures of other papers that the note shows, and how many points a curve has.
-_SHOWN = {"clones-2023": "figure-clones-users", "blanket-2019": "figure-blanket-tails"}
-_POINTS = 13
 
 
 def write(out: Path) -> None:
@@ -34,11 +30,9 @@ def write(out: Path) -> None:
         (out / name).write_text(make(), encoding="utf-8")
         print(f"wrote {name}")
     design_numbers.draw(out / "figure-means.pdf")
-    for paper, part in _SHOWN.items():
-        units = PAPERS[paper].units([part], points=_POINTS)
-        panels = [{"title": unit.title, "settings": unit.settings, "data": unit.run()} for unit in units]
-        save(figure(part, panels), out / f"{part}.pdf")
-        print(f"drew {part}.pdf")
+    for name, draw in FIGURES.items():
+        save(draw(), out / f"{name}.pdf")
+        print(f"drew {name}.pdf")
 
 
 def typeset(out: Path) -> list[str]:

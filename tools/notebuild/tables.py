@@ -15,9 +15,9 @@ from house.charges import every_charge
 from reference import swap_readings
 from shuffledp._support.numbers import round_down, round_up
 from shuffledp.paper import errata, speed, tightness
-from shuffledp.paper.blanket_2019 import budget as allowed
 
 from .latex import commands, escape, number, tabular
+from .other_papers import budget as allowed
 
 #: Rows of the tightness table of the seed paper: what is printed against what is true.
 _PRINTED = ("randomized response, more than 2 options", "k-subset, k = 2", "Hadamard response", "PrivUnit, cap 1/20")

@@ -1,4 +1,4 @@
-"""Reproduce a paper: compute its figures and tables, and judge its claims."""
+"""Reproduce the paper: compute its figures and tables, and judge its claims."""
 
 from __future__ import annotations
 
@@ -15,30 +15,25 @@ if TYPE_CHECKING:
     from ..paper.plan import Unit
 
 
-@main.command(short_help="Compute the figures of a paper again and judge its claims.")
-@click.argument("paper", default="variation-ratio-2024")
+@main.command(short_help="Compute the figures of the paper again and judge its claims.")
 @click.option(
     "--only",
     multiple=True,
     metavar="PART",
-    help="Compute only this part: figure1 to figure5, table5, tightness or errata; of another paper, a figure by the "
-    "name of its file.  May be given several times.",
+    help="Compute only this part: figure1 to figure5, table5, tightness or errata.  May be given several times.",
 )
-@click.option("--out", metavar="DIR", help="Directory for the results; by default shuffledp-paper or shuffledp-PAPER.")
+@click.option("--out", metavar="DIR", default="shuffledp-paper", show_default=True, help="Directory for the results.")
 @options.as_json
-def reproduce(paper: str, only: tuple[str, ...], out: str | None, as_json: bool) -> None:
-    """Compute the figures and tables of PAPER again and judge its claims (about half a minute).
+def reproduce(only: tuple[str, ...], out: str, as_json: bool) -> None:
+    """Compute the figures and tables of the paper again and judge its claims (about half a minute).
 
-    PAPER is variation-ratio-2024 (Wang et al., the default), clones-2023 (Feldman, McMillan, Talwar) or blanket-2019
-    (Balle, Bell, Gascon, Nissim).  Writes results.json, report.html and the figures as PDF, SVG and PNG, of all parts
-    that DIR holds.  If it is interrupted, the same command goes on with what is missing.
+    The paper is Wang et al., PVLDB 17(8), 2024.  Writes results.json, report.html and the figures as PDF, SVG and PNG,
+    of all parts that DIR holds.  If it is interrupted, the same command goes on with what is missing.
     """
     from ..paper import reproduce as run
-    from ..paper.papers import SEED
 
-    folder = out if out is not None else "shuffledp-paper" if paper == SEED else f"shuffledp-{paper}"
     try:
-        found = run(folder, paper=paper, only=only, progress=_one_by_one)
+        found = run(out, only=only, progress=_one_by_one)
     except KeyboardInterrupt:
         say("shuffledp: stopped; the same command goes on with what is missing.", err=True)
         raise SystemExit(STOPPED) from None

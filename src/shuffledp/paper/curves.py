@@ -92,14 +92,3 @@ def spaced(low: float, high: float, count: int) -> list[float]:
     [0.1, 2.55, 5.0]
     """
     return [float(f"{low + (high - low) * i / (count - 1):.12g}") for i in range(count)]
-
-
-def spread_out(low: float, high: float, count: int) -> list[float]:
-    """``count`` numbers from low to high, each the same multiple of the one before, rounded to 12 digits.
-
-    Examples
-    --------
-    >>> spread_out(1e3, 1e5, 3)
-    [1000.0, 10000.0, 100000.0]
-    """
-    return [float(f"{low * (high / low) ** (i / (count - 1)):.12g}") for i in range(count)]

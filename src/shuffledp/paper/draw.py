@@ -1,14 +1,10 @@
-"""The figures: curves over one axis, panel beside panel, and in a strip below how far they are from another one.
-
-Those of Wang et al. have the paper's axes, and compare with the exact blanket; those of other papers (``PLAIN``)
-compare with the lower bound, where one is known.
-"""
+"""Figures 1 to 5: curves on the paper's axes, panel beside panel; a strip below compares with the exact blanket."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .._support.figures import LINES, TEXT_WIDTH, new_figure, style
 from .claims import ratio
@@ -19,15 +15,15 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def _side_by_side(
-    panels: Sequence[dict[str, Any]], labels: tuple[str, str], *, height: float, rows: Sequence[float], columns: int
+def side_by_side(
+    titles: Sequence[str], labels: tuple[str, str], *, height: float, rows: Sequence[float], columns: int
 ) -> Iterator[tuple[Figure, Any]]:
-    """A figure with a column of axes for each panel, in ``rows`` of these heights; its legend has ``columns``."""
+    """A figure with a column of axes for each title, in ``rows`` of these heights; its legend has ``columns``."""
     with style():
         drawn = new_figure(TEXT_WIDTH, height)
-        grid = drawn.subplots(len(rows), len(panels), sharex=True, sharey="row", squeeze=False, height_ratios=rows)
-        for column, panel in enumerate(panels):
-            grid[0, column].set_title(panel["title"])
+        grid = drawn.subplots(len(rows), len(titles), sharex=True, sharey="row", squeeze=False, height_ratios=rows)
+        for column, title in enumerate(titles):
+            grid[0, column].set_title(title)
             grid[-1, column].set_xlabel(labels[0])
         grid[0, 0].set_ylabel(labels[1])
         yield drawn, grid
@@ -36,19 +32,13 @@ def _side_by_side(
         drawn.set_layout_engine("none")
 
 
-def _values_of(curve: dict[str, Any]) -> list[float | None]:
-    """What a curve shows: eps, or another value."""
-    found: list[float | None] = curve["epsilon"] if "epsilon" in curve else curve["value"]
-    return found
-
-
-def _above(panel: dict[str, Any], key: str, other: str) -> list[float | None]:
+def above(curve: dict[str, Any], other: dict[str, Any]) -> list[float | None]:
     """How many percent a curve is above another one."""
-    pairs = zip(_values_of(panel["data"][key]), _values_of(panel["data"][other]), strict=True)
+    pairs = zip(curve["epsilon"], other["epsilon"], strict=True)
     return [None if a is None or not b else 100.0 * (a / b - 1.0) for a, b in pairs]
 
 
-def _draw_line(axes: Axes, x: Sequence[float], y: Sequence[float | None], place: int, **look: Any) -> None:
+def draw_line(axes: Axes, x: Sequence[float], y: Sequence[float | None], place: int, **look: Any) -> None:
     """One line through the points that are known.
 
     Markers are at every fifth point or so, shifted from curve to curve so that curves which coincide are all seen.
@@ -57,8 +47,6 @@ def _draw_line(axes: Axes, x: Sequence[float], y: Sequence[float | None], place:
     every = (place % 5, max(1, min(5, len(known) // 4)))
     axes.plot([a for a, _ in known], [b for _, b in known], markevery=every, **look)
 
-
-# -- Wang et al. ----------------------------------------------------------------------------------------------------
 
 #: Analyses by their lines, the same in all figures (no two that share a line meet in one figure).
 _KEYS = (
@@ -101,11 +89,12 @@ _LABELS = {
 
 def figure(part: str, panels: Sequence[dict[str, Any]]) -> Figure:
     """Draw a figure from its panels."""
-    if part in PLAIN:
-        return _plain_figure(part, panels)
     keys, words, strip = _LAYOUT[part]
     height, rows = (5.2, [2.4, 1.0]) if strip else (3.6, [1.0])
-    with _side_by_side(panels, words, height=height, rows=rows, columns=2) as (drawn, grid):
+    with side_by_side([panel["title"] for panel in panels], words, height=height, rows=rows, columns=2) as (
+        drawn,
+        grid,
+    ):
         for column, panel in enumerate(panels):
             _ratios(grid[0, column], part, keys.split(), panel)
             if strip:
@@ -132,15 +121,16 @@ def _ratios(axes: Axes, part: str, keys: Sequence[str], panel: dict[str, Any]) -
     for place, key in enumerate(keys):
         curve = panel["data"][key]
         label = _LABELS.get(part, {}).get(key, curve["label"])
-        _draw_line(axes, x, list(map(ratio, x, curve["epsilon"])), place, label=label, **_look(key))
+        draw_line(axes, x, list(map(ratio, x, curve["epsilon"])), place, label=label, **_look(key))
     axes.axhline(0.0, color="#888888", linewidth=0.6)
     if part == "figure3":
         _infeasible(axes, panel)
 
 
 def _distances(axes: Axes, panel: dict[str, Any]) -> None:
+    x, data = panel["settings"]["x"], panel["data"]
     for place, key in enumerate(_STRIP):
-        _draw_line(axes, panel["settings"]["x"], _above(panel, key, "blanket"), place, **_look(key))
+        draw_line(axes, x, above(data[key], data["blanket"]), place, **_look(key))
     axes.axhline(0.0, color="#000000", linewidth=0.8)
 
 
@@ -152,51 +142,3 @@ def _infeasible(axes: Axes, panel: dict[str, Any]) -> None:
     axes.axvspan(0.0, first, color="#eeeeee", linewidth=0)
     axes.text(0.5 * first, 0.5, "no flip probability", transform=axes.get_xaxis_transform(), rotation=90, **_NOTE)
     axes.set_xlim(0.0, 1.55)
-
-
-# -- other papers ---------------------------------------------------------------------------------------------------
-
-_USERS, _BUDGET, _EPS = "users $n$", "local budget $\\varepsilon_0$", "$\\varepsilon$ after shuffling"
-
-
-class Layout(NamedTuple):
-    """Labels of the axes, whether they are logarithmic, and the curves that the strip compares with the lower bound."""
-
-    xlabel: str
-    ylabel: str
-    xlog: bool = True
-    ylog: bool = False
-    strip: tuple[str, ...] = ()
-
-
-_ABOVE = ("swap", "stronger-clone", "clone")
-PLAIN = {
-    "figure-clones-budget": Layout(_BUDGET, _EPS, xlog=False, ylog=True, strip=_ABOVE),
-    "figure-clones-users": Layout(_USERS, _EPS, ylog=True, strip=_ABOVE),
-    "figure-clones-renyi": Layout("order $\\alpha$", "Renyi divergence / $\\alpha$", ylog=True),
-    "figure-blanket-generic": Layout(_USERS, _EPS, ylog=True, strip=("swap", "stronger-clone")),
-    "figure-blanket-budget": Layout(_USERS, _BUDGET),
-    "figure-blanket-tails": Layout(_USERS, _BUDGET),
-    "figure-blanket-alphabet": Layout(_USERS, _BUDGET),
-}
-
-
-def _plain_figure(part: str, panels: Sequence[dict[str, Any]]) -> Figure:
-    """Draw the panels side by side, with one legend below."""
-    layout, keys = PLAIN[part], list(panels[0]["data"])
-    height, rows = (4.6, [2.0, 1.0]) if layout.strip else (3.4, [1.0])
-    with _side_by_side(panels, layout[:2], height=height, rows=rows, columns=3) as (drawn, grid):
-        for column, panel in enumerate(panels):
-            axes, x = grid[0, column], panel["settings"]["x"]
-            for place, key in enumerate(keys):
-                curve = panel["data"][key]
-                _draw_line(axes, x, _values_of(curve), place, label=curve["label"], **LINES[place])
-            axes.set_xscale("log" if layout.xlog else "linear")
-            axes.set_yscale("log" if layout.ylog else "linear")
-            for key in layout.strip:
-                place = keys.index(key)
-                _draw_line(grid[1, column], x, _above(panel, key, "dataset"), place, **LINES[place])
-        if layout.strip:
-            grid[1, 0].set_ylabel("above the\nlower bound, %")
-            grid[1, 0].set_ylim(-2.0, 70.0)
-    return drawn

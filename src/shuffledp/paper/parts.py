@@ -21,8 +21,8 @@ def key_of(unit: Unit) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from .papers import PAPERS, SEED
-    >>> key_of(PAPERS[SEED].units(["table5"])[0])["unit"]
+    >>> from .plan import units
+    >>> key_of(units(["table5"])[0])["unit"]
     'table5'
     """
     key = {"version": __version__, "format": FORMAT, "unit": unit.name, "settings": unit.settings}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
+from .._support import validation as check
 from . import errata, panels, speed, tightness
 from .curves import spaced
+from .words import PARTS
 
 #: delta of figures 1, 2, 3 and 5 times n: the paper is silent there and uses this in table 5.
 DELTA_TIMES_N = 0.01
@@ -34,7 +36,21 @@ class Unit:
         return self.work(self.settings)
 
 
-def figures(points: int) -> list[Unit]:
+def units(only: Iterable[str] = (), *, points: int = POINTS) -> list[Unit]:
+    """The work for these parts (all of them if none is named), with this many points per curve.
+
+    Examples
+    --------
+    >>> [unit.name for unit in units(("figure4", "table5"))]
+    ['figure4-ratio16-delta6', 'figure4-ratio128-delta9', 'table5']
+    """
+    chosen = {check.one_of("part", name, PARTS) for name in only} or set(PARTS)
+    count = check.whole("points", points, low=2, high=10_000, hint="it is the number of points of a curve")
+    wanted = [unit for unit in _every_unit(count) if unit.part in chosen]
+    return [replace(unit, title=unit.title or PARTS[unit.part]) for unit in wanted]
+
+
+def _every_unit(points: int) -> list[Unit]:
     """All work of figures 1 to 5, table 5, tightness and errata."""
     local, claimed = spaced(0.1, 5.0, points), spaced(0.01, 1.5, points)
     found = []
@@ -54,8 +70,8 @@ def figures(points: int) -> list[Unit]:
         for d in (64, 2048):
             settings = {"n": n, "d": d, "delta": DELTA_TIMES_N / n, "x": local}
             found.append(Unit(f"figure5-n{n}-d{d}", "figure5", _users(n, d), settings, panels.levels_panel))
-    speed_settings = {"tol": 1e-6, "repeats": 5, "delta_times_n": DELTA_TIMES_N}
-    found.append(Unit("table5", "table5", "", speed_settings, speed.table))
+    general_settings = {"tol": 1e-6, "delta_times_n": DELTA_TIMES_N}
+    found.append(Unit("table5", "table5", "", general_settings, speed.table))
     tight_settings = {"eps0": 3.0, "n": 1000, "delta": 1e-5, "tol": 1e-6}
     found.append(Unit("tightness", "tightness", "", tight_settings, tightness.table))
     found.append(Unit("errata", "errata", "", {}, errata.table))

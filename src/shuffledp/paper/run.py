@@ -1,4 +1,4 @@
-"""Reproduce a paper: compute what is missing, judge, draw, and write one report."""
+"""Reproduce the paper: compute what is missing, judge, draw, and write one report."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from typing import Any
 
 from .. import __version__
 from .._support import files as _files
-from .._support import validation as check
 from .._support.optional import require
-from .._support.reading import STORED, read_json
-from .._support.text import visible
 from ..errors import ParameterError
 from . import claims, parts, report
-from .papers import PAPERS, SEED
-from .plan import POINTS, Unit
+from .plan import POINTS, Unit, units
+from .words import ASSUMPTIONS, CAPTIONS, CITATION, PARTS
 
 #: Where results go unless another directory is named.
 DEFAULT_OUT = "shuffledp-paper"
@@ -28,12 +25,11 @@ _EVERY = "every file of out"
 def reproduce(
     out: str | os.PathLike[str] = DEFAULT_OUT,
     *,
-    paper: str = SEED,
     only: Iterable[str] = (),
     points: int = POINTS,
     progress: Callable[[list[Unit]], Iterable[Unit]] | None = None,
 ) -> dict[str, Any]:
-    """Compute the figures and tables of a paper and what it claims of them, and write everything to ``out``.
+    """Compute the figures and tables of the paper, judge its claims, and write everything to ``out``.
 
     Every panel or table is one unit of work, stored as its own file in ``out/parts`` when it is done.  A later call,
     also after an interruption, computes only what is missing, damaged, or was made by another version or with
@@ -42,12 +38,9 @@ def reproduce(
     Parameters
     ----------
     out : directory, made if it is missing
-        Receives results.json, report.html, the figures (PDF, SVG, PNG) and parts/.  It holds one paper.
-    paper : name of a paper
-        variation-ratio-2024 (Wang et al.), clones-2023 (Feldman, McMillan, Talwar) or blanket-2019 (Balle, Bell,
-        Gascon, Nissim).
+        Receives results.json, report.html, the figures (PDF, SVG, PNG) and parts/.
     only : names of parts
-        What to compute if it is missing, all by default; of variation-ratio-2024: figure1, ..., figure5, table5,
+        What to compute if it is missing, all by default: figure1, ..., figure5, table5,
         tightness, errata.  A claim is judged if all its parts are there.
     points : int >= 2
         Points per curve.
@@ -68,16 +61,14 @@ def reproduce(
     >>> entry["printed"], entry["truth"], found["claims"][0]["verdict"]
     ('1/32', '5/128', 'does not hold')
     """
-    chosen = PAPERS[check.one_of("paper", paper, PAPERS)]
-    asked = {unit.part for unit in chosen.units(only, points=points)}
-    folder, everything = _path(out), chosen.units(points=points)
-    _refuse_another(folder, chosen.citation)
+    asked = {unit.part for unit in units(only, points=points)}
+    folder, everything = _path(out), units(points=points)
     stored = {unit.name: parts.load(folder / "parts", unit) for unit in everything}
     broken = {unit.part for unit in everything if stored[unit.name] is None}
     work = [unit for unit in everything if unit.part in asked or unit.part not in broken]
     drawn = [part for part in dict.fromkeys(unit.part for unit in work) if part.startswith("figure")]
     if drawn:  # before the work, so that a missing package costs nothing
-        require("matplotlib", extra="plot", purpose="drawing the figures of a paper")
+        require("matplotlib", extra="plot", purpose="drawing the figures of the paper")
     missing = [unit for unit in work if stored[unit.name] is None]
     pages = [*(f"{part}.{suffix}" for part in drawn for suffix in _FORMATS), "results.json", "report.html"]
     _make(folder, [*(f"parts/{unit.name}.json" for unit in missing), *pages])
@@ -89,18 +80,17 @@ def reproduce(
         results.setdefault(unit.part, {})[unit.name] = data
     found: dict[str, Any] = {
         "version": __version__,
-        "name": paper,
-        "paper": chosen.citation,
+        "paper": CITATION,
         "points": points,
-        "assumptions": chosen.assumptions,
-        "titles": {part: chosen.parts[part] for part in results},
-        "claims": chosen.judge(results),
+        "assumptions": ASSUMPTIONS,
+        "titles": {part: PARTS[part] for part in results},
+        "claims": claims.judge(results),
         "results": results,
     }
     files = _figures(folder, drawn, results)
     pictures = {part: (folder / f"{part}.svg").read_text(encoding="utf-8") for part in drawn}
     _files.write_whole(folder / "results.json", json.dumps(found, indent=1, allow_nan=False) + "\n", name=_EVERY)
-    _files.write_whole(folder / "report.html", report.page(found, pictures, chosen.captions), name=_EVERY)
+    _files.write_whole(folder / "report.html", report.page(found, pictures, CAPTIONS), name=_EVERY)
     files += [str(folder / "results.json"), str(folder / "report.html")]
     names = [unit.name for unit in missing]
     return {
@@ -116,19 +106,6 @@ def _path(out: str | os.PathLike[str]) -> Path:
     if not isinstance(out, str | os.PathLike) or not os.fspath(out):
         raise ParameterError(f"out must be the path of a directory, got {out!r}; name one, such as {DEFAULT_OUT!r}.")
     return Path(out)
-
-
-def _refuse_another(folder: Path, citation: str) -> None:
-    """One directory holds one paper: results.json and report.html of another one are not written over."""
-    try:
-        held = read_json(folder / "results.json", STORED)["paper"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return
-    if held != citation:
-        raise ParameterError(
-            f"out must be a directory of the same paper, got {str(folder)!r}, which holds "
-            f"{visible(str(held))[:60]}...; choose another one."
-        )
 
 
 def _make(folder: Path, names: Iterable[str]) -> None:
