@@ -15,7 +15,7 @@ PYTEST := -m pytest -q -n 2 --dist worksteal
 # Parts with a target of their own, which make test leaves to it.
 OWN := tests/web tests/shuffler tests/documentation tests/test_pages.py tests/test_note.py
 # Where a forgotten assert could let something through: what is refused, in functions and in mechanisms.
-REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests/accounting/test_bad_input.py \
+REFUSALS := tests/support/test_validation.py tests/mechanisms/test_values.py tests/accounting/test_bad_input.py \
 	tests/auditing/test_bad_input.py tests/mechanisms/test_registry.py tests/numerics/test_pair.py \
 	tests/contract/test_mechanisms.py::test_bad_values_are_refused_in_one_sentence \
 	tests/contract/test_mechanisms.py::test_bad_reports_are_refused_in_one_sentence

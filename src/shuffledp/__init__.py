@@ -82,9 +82,7 @@ def _hint(name: str) -> str:
     if name.startswith("_"):
         return ""
     names = importlib.import_module("._support.names", __name__)
-    purpose = names.meant(name)
-    words = [name, *(purpose.mechanisms if purpose else ())]
-    found = next(filter(None, (names.resolve(word, __all__) for word in words)), None) or names.near(name, __all__)
+    found = names.resolve(name, __all__) or names.near(name, __all__)
     return f"; did you mean {found!r}?" if found else ""
 
 

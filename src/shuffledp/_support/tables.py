@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from .numbers import round_up
 from .optional import require
-from .spelling import Renamed
 from .text import visible
 
 if TYPE_CHECKING:
@@ -211,7 +210,7 @@ def as_page(title: str, body: str, *, style: str = "") -> str:
     )
 
 
-class Tabular(Renamed, ABC):
+class Tabular(ABC):
     """What every result with a table can do with it."""
 
     @abstractmethod

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
 from ..errors import ParameterError
-from .spelling import nearest
 
 _MAX_USERS = 10**15
 _SCALES = {"k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "billion": 9}
@@ -219,8 +219,8 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> str:
         raise ParameterError(f"{kind} must be a name, got {shown(name)}; {listed}.")
     if name in names:
         return name
-    close = nearest(name, names)
-    advice = f"did you mean {close!r}?" if close else f"{listed}."
+    close = get_close_matches(name, names, n=1)
+    advice = f"did you mean {close[0]!r}?" if close else f"{listed}."
     raise ParameterError(f"unknown {kind} {shown(name)}; {advice}")
 
 

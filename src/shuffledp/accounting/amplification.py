@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
 from ..bounds import called
 from ..errors import ParameterError
@@ -43,7 +42,6 @@ def amplify(
 def amplify(
     mechanism: MechanismLike, *, n: int, delta: Sequence[float] | NDArray[Any], **terms: Unpack[_Terms]
 ) -> Guarantees: ...
-@by_name
 def amplify(
     mechanism: MechanismLike,
     *,
@@ -113,7 +111,6 @@ def amplify(
     return question.guarantee(delta=delta, tol=tol)
 
 
-@by_name
 def profile(
     mechanism: MechanismLike,
     *,

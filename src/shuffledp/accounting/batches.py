@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from .._support.delta_rules import read
 from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
@@ -167,7 +166,6 @@ class BatchTable(Tabular):
         return json_object({k: v for k, v in vars(self).items() if k not in ("randomizer", "tol")})
 
 
-@by_name
 def batch_table(
     mechanism: MechanismLike,
     *,

@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._support.by_name import by_name
 from .._support.files import write_whole
 from .._support.numbers import exact as _exact
 from .._support.numbers import round_down, round_up
 from .._support.reading import CERTIFICATE, contained
-from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
 from ..bounds import BOUNDS
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Certificate(Renamed):
+class Certificate:
     """Proof that max over the steps of delta(epsilon) <= delta among n messages.
 
     ``matrix`` is the probability matrix of a finite randomizer, so that its pairs can be derived again.  The terms:
@@ -259,7 +257,6 @@ def _smallest(
     return best
 
 
-@by_name
 def verify(source: Certificate | str | Path) -> Certificate:
     """Re-check a certificate from scratch; returns it with freshly proved intervals, or raises VerificationError.
 

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
 from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
@@ -202,7 +201,6 @@ class Comparison(Tabular):
         return draw_comparison(self, **where)
 
 
-@by_name
 def compare(
     mechanism: MechanismLike,
     *,

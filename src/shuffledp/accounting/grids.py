@@ -6,13 +6,13 @@ import dataclasses
 import inspect
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._support import validation as check
 from .._support.delta_rules import is_rule, read
-from .._support.spelling import nearest
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism, plain
 from ..mechanisms.registry import canonical, made, split
@@ -229,8 +229,8 @@ def _refuse_unknown(cls: Any, names: Sequence[str]) -> None:
             raise ParameterError(
                 f"eps0 must be left out for {cls.name}, which has no such parameter, got values; sweep n or delta."
             )
-        close = nearest(name, [*known, *_OWN])
-        advice = f"did you mean {close!r}?" if close else "leave it out."
+        close = get_close_matches(name, [*known, *_OWN], n=1)
+        advice = f"did you mean {close[0]!r}?" if close else "leave it out."
         raise ParameterError(
             f"{name} must be a parameter of {cls.name} ({', '.join(known)}), got no such name; {advice}"
         )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
-from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
 from ..errors import ParameterError
@@ -43,7 +42,7 @@ TRUST_ROUNDS = f"; every round draws fresh randomness, and rounds may depend on 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guarantee(WithOutputs, Renamed):
+class Guarantee(WithOutputs):
     """A shuffled batch is (epsilon, delta)-DP.
 
     Attributes

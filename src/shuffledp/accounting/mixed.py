@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
 from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
@@ -122,7 +121,6 @@ class MixedGuarantee(Tabular):
         return json_object(asdict(self))
 
 
-@by_name
 def amplify_mixed(
     classes: Iterable[tuple[MechanismLike, int]],
     *,

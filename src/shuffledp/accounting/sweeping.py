@@ -9,7 +9,6 @@ from typing import Any, TypeAlias, overload
 from numpy.typing import ArrayLike, NDArray
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from ..errors import BoundNotApplicableError, ParameterError
 from ..numerics.family import Answer
 from .arrays import Several
@@ -51,8 +50,7 @@ def sweep(
     eps0: ArrayLike | None = None,
     **terms: Any,
 ) -> Any: ...
-@by_name  # type: ignore[misc]  # the overloads know terms by their types alone
-def sweep(
+def sweep(  # type: ignore[misc]  # the overloads know terms by their types alone
     mechanism: Any,
     *,
     n: ArrayLike,

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from .._support.numbers import round_down, round_up
 from .._support.tables import Table
 from .._support.text import visible
@@ -167,7 +166,6 @@ class TradeOff(Output):
         return draw_tradeoff(self, **where)
 
 
-@by_name
 def tradeoff(
     mechanism: MechanismLike,
     *,

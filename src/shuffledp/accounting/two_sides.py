@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table
 from .._support.text import visible
@@ -212,7 +211,6 @@ class PrivacyProfile(TwoSided):
         return visible(f"<PrivacyProfile of {self.subject}: {self.epsilon.size} eps>")
 
 
-@by_name
 def renyi(
     mechanism: MechanismLike,
     *,

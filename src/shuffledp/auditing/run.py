@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
@@ -31,7 +30,6 @@ _BATCH, _CALLS = 20_000, 1_000
 Progress = Callable[[int, int], object]
 
 
-@by_name
 def audit(
     randomizer: Mechanism | str | Callable[[Any], Any],
     *,

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from .._support.delta_rules import delta_at, read
 from .._support.numbers import round_down
 from ..accounting.crowd import Crowd, missing
@@ -27,7 +26,6 @@ from .unknowns import Unknown, row_of
 _MOST_USERS = 10**15
 
 
-@by_name
 def calibrate(
     subject: Subject,
     *,
@@ -103,7 +101,6 @@ def settled(row: Unknown | FreeSetting, target: Target) -> Unknown:
     return row_of(row, target.setting(row))
 
 
-@by_name
 def users_needed(
     mechanism: MechanismLike,
     *,
@@ -197,7 +194,6 @@ def _fewest(dropouts: float | str, colluding: float | str) -> int:
     return found
 
 
-@by_name
 def delta_needed(
     mechanism: MechanismLike,
     *,

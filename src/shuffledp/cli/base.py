@@ -15,7 +15,6 @@ from click.exceptions import Exit, NoArgsIsHelpError
 from .. import __version__
 from .._support import validation as check
 from .._support.sockets import is_loopback
-from .._support.spelling import american
 from .._support.tables import Table
 from .._support.text import visible
 from ..errors import ParameterError, ShuffleDPError
@@ -133,7 +132,7 @@ def _drop_output() -> None:
 @click.group(
     "shuffledp",
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": american},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="shuffledp")
 def main() -> None:

@@ -15,7 +15,6 @@ from .._support.delta_rules import delta_at
 from .._support.locking import alone_with
 from .._support.numbers import round_down, round_up
 from .._support.progress import progress
-from .._support.spelling import american
 from ..errors import ImpossibleError, ParameterError
 from . import options
 from .base import NAMES_HELP, SPEC_HELP, answer, main, print_json, say, show, was_given, wrote
@@ -175,7 +174,7 @@ def users(spec: str, epsilon: str, as_json: bool, **given: Any) -> None:
 _AS_WRITTEN = ("name", "bound", "n", "dropouts", "colluding")
 #: All settings of a round that may follow its spec.
 _SETTINGS = ("n", "count", "name", "bound", "participation_limit", *_CROWD)
-_TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoi[sz]ed)\s*=\s*([^,=]*)$", re.ASCII)
+_TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoized)\s*=\s*([^,=]*)$", re.ASCII)
 _ROUND_HELP = f"Rounds to add; may be repeated.  Also: name, bound, participation_limit, {', '.join(_CROWD)}."
 
 
@@ -261,7 +260,7 @@ def _round(text: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     spec = text.strip()
     while match := _TAIL.search(spec):
-        key, value = american(match[1]), match[2].strip()
+        key, value = match[1], match[2].strip()
         if key in found:
             raise ParameterError(f"{key} must be given once, got it twice in {text!r}; remove one of them.")
         if key == "memoized":  # refused by the accountant, unless it is false

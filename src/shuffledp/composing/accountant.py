@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from .._support.delta_rules import read
 from .._support.tables import Table, Tabular
 from ..accounting.evidence import Evidence, Part, Round
@@ -120,7 +119,6 @@ class Accountant(WithOutputs, Tabular):
 
         return draw_accountant(self, delta=delta, epsilon=epsilon, **where)
 
-    @by_name
     def compose(
         self,
         mechanism: MechanismLike,
@@ -175,7 +173,6 @@ class Accountant(WithOutputs, Tabular):
         self._kind(entry)  # refused before it is added
         self._composed.append(entry)
 
-    @by_name
     def compose_event(self, event: Any, *, count: int = 1, neighbors: str = "replace-one") -> Accountant:
         """Add an event of dp-accounting (Gaussian, Laplace, composed, or a ShuffledRoundEvent); returns the accountant.
 
@@ -236,7 +233,6 @@ class Accountant(WithOutputs, Tabular):
 
     # -- what it costs --------------------------------------------------------------------------------------------
 
-    @by_name
     def epsilon(self, *, delta: float | str, method: str = "pld") -> float:
         """The eps of all rounds together at delta: never too small, inf if no finite value reaches delta.
 
@@ -253,7 +249,6 @@ class Accountant(WithOutputs, Tabular):
         sequential.refuse_tiny(delta, instead="method='renyi' or a larger delta")
         return sequential.epsilon(kinds, counts, delta)
 
-    @by_name
     def delta(self, *, epsilon: float, method: str = "pld") -> float:
         """The delta of all rounds together at eps: never too small."""
         eps = check.in_range("epsilon", epsilon, low=0.0, high=math.inf, high_open=True)
@@ -264,7 +259,6 @@ class Accountant(WithOutputs, Tabular):
             return conversions.to_delta(conversions.ORDERS, self.renyi(conversions.ORDERS), eps)
         return sequential.delta(kinds, counts, eps)
 
-    @by_name
     def lower_epsilon(self, *, delta: float | str) -> float | None:
         """An eps that no analysis of these rounds can go below: one fixed pair of datasets in every round.
 
@@ -283,7 +277,6 @@ class Accountant(WithOutputs, Tabular):
             upper = max((float(np.abs(p.loss).max()) * c for p, c in zip(*found, strict=True)), default=0.0)
         return fixed_pair.lower_epsilon(*found, delta, upper)
 
-    @by_name
     def guarantee(self, *, delta: float | str) -> ComposedGuarantee:
         """Upper and lower eps at delta with the terms they hold on."""
         delta = self._delta(delta)
@@ -361,7 +354,6 @@ class Accountant(WithOutputs, Tabular):
 
     # -- what still fits ------------------------------------------------------------------------------------------
 
-    @by_name
     def would_exceed(
         self, *, epsilon: float, delta: float | str, mechanism: MechanismLike, n: int, **round_: Any
     ) -> bool:
@@ -369,7 +361,6 @@ class Accountant(WithOutputs, Tabular):
         target = _budget(epsilon, round_)
         return self._copy().compose(mechanism, n=n, **round_).epsilon(delta=delta) > target
 
-    @by_name
     def remaining(self, *, epsilon: float, delta: float | str, mechanism: MechanismLike, n: int, **round_: Any) -> int:
         """How many more such rounds fit into (epsilon, delta); at most 10^6.
 

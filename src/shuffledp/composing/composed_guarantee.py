@@ -8,7 +8,6 @@ from typing import Any
 
 from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
-from .._support.spelling import Renamed
 from .._support.tables import Table
 from ..accounting.guarantee import OWN_DATA, TRUST, TRUST_ROUNDS, at_most, not_below
 
@@ -39,7 +38,7 @@ def rounds_in_words(count: int) -> str:
 
 
 @dataclass(frozen=True)
-class ComposedGuarantee(Renamed):
+class ComposedGuarantee:
     """All rounds together are (epsilon, delta)-DP for one user.
 
     Attributes

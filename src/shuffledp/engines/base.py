@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._support.spelling import Renamed
 from ..errors import ParameterError
 from ..mechanisms.reports import Tally
 from ..protocol.batch import Header, new_id
@@ -45,7 +44,7 @@ class Run(NamedTuple):
         self.tell(found)
 
 
-class Engine(Renamed, ABC):
+class Engine(ABC):
     """Data in, reports or counts out; what comes out has the same law whatever engine made it.
 
     Before anything is published the values are looked at: ``tell`` is called with how many were missing, unreadable,

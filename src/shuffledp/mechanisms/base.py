@@ -9,11 +9,9 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._support.by_name import refuse_positional
 from .._support.numbers import round_down
-from .._support.spelling import Renamed
 from ..errors import BoundNotApplicableError, ExtensionError, ParameterError
 from ..numerics.pair import FloatArray
 from .derived import Derived
@@ -30,15 +28,7 @@ if TYPE_CHECKING:
     from .known.variation_ratio import VariationRatio
 
 
-class _InitSignature:
-    """The parameters of __init__, for help(): before Python 3.13 inspect would show those of __new__."""
-
-    def __get__(self, instance: object, owner: type) -> inspect.Signature:
-        whole = inspect.signature(owner.__init__)  # type: ignore[misc]
-        return whole.replace(parameters=list(whole.parameters.values())[1:])
-
-
-class Mechanism(Derived, Renamed):
+class Mechanism(Derived):
     """Base of every local randomizer; subclasses are frozen keyword-only dataclasses with a ``name``.
 
     A mechanism never changes, so its properties are computed once (derived.py).
@@ -56,7 +46,6 @@ class Mechanism(Derived, Renamed):
     True
     """
 
-    _moved = ("law", Law)
     name: ClassVar[str]
     #: The template of ``description``: {attribute} shows a float rounded down to six digits, {attribute!r} all of it.
     _in_words: ClassVar[str] = "{spec}"
@@ -93,14 +82,6 @@ class Mechanism(Derived, Renamed):
                 f"{cls.__name__} must define {', '.join(missing)} to be a mechanism, got a class without them; "
                 "add what is missing, or leave out its name if it is a base for others."
             )
-
-    def __new__(cls, *args: object, **given: object) -> Self:
-        """Refuse positional arguments with a helpful error (a dataclass would raise a bare TypeError)."""
-        if args:
-            refuse_positional(cls, args, given)
-        return super().__new__(cls)
-
-    __signature__: ClassVar[object] = _InitSignature()
 
     def __post_init__(self) -> None:
         """Check every declared parameter, in order, then what they must satisfy together."""

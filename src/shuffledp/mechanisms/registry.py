@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from .._support import names as _names
-from .._support.by_name import by_name
 from .._support.validation import shown
 from ..errors import ExtensionError, ParameterError
 from .base import Mechanism
@@ -91,7 +90,8 @@ def word_of(name: str) -> str:
     word = _word(name)
     if word is None:
         known = names()
-        hint = _names.advice(name, known) or f"'shuffledp mechanisms' lists all {len(known)}."
+        close = _names.near(name, known)
+        hint = f"did you mean {close!r}?" if close else f"'shuffledp mechanisms' lists all {len(known)}."
         raise ParameterError(f"unknown mechanism {shown(name)}; {hint}")
     return word
 
@@ -145,7 +145,6 @@ def signatures() -> Iterator[tuple[str, str]]:
         yield name, (",".join(needed) + "".join(f"[,{x}]" for x in optional)).replace("[,", "[", not needed)
 
 
-@by_name
 def mechanism(spec: str) -> Mechanism:
     """The mechanism named by a spec string.
 
@@ -186,7 +185,8 @@ survey.coins:Coin; register it in Python first (shuffledp.register), or install 
 
 def of_matrix(matrix: Any) -> Mechanism:
     """The mechanism with these probabilities, rows = inputs."""
-    made: Mechanism = find(BY_MATRIX)(matrix)
+    cls: Any = find(BY_MATRIX)
+    made: Mechanism = cls(matrix)
     return made
 
 

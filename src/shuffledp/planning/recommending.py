@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._support import validation as check
-from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
 from .._support.numbers import round_up
 from ..accounting.crowd import missing as users_missing
@@ -35,7 +34,6 @@ _SLACK = 0.9
 _BEHIND = 1.25
 
 
-@by_name
 def recommend(
     task: str,
     *,

@@ -8,10 +8,10 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import Any, ClassVar, NamedTuple
 
 from .._support import validation as check
-from .._support.names import near
 from .._support.units import error_in, users_of
 from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
@@ -194,8 +194,8 @@ def task_named(name: object, given: Mapping[str, Any]) -> Task:
     word = re.sub(r"[\s_-]+", " ", name).strip().lower() if isinstance(name, str) else ""
     known = {task.replace("-", " "): task for task in TASKS}
     if word not in known:
-        close = near(word, known)
-        hint = f"did you mean {known[close]!r}?" if close else f"choose one of {', '.join(TASKS)}."
+        close = get_close_matches(word, known, n=1)
+        hint = f"did you mean {known[close[0]]!r}?" if close else f"choose one of {', '.join(TASKS)}."
         raise ParameterError(f"task must be one of {len(TASKS)} known ones, got {check.shown(name)}; {hint}")
     module, cls_name = TASKS[known[word]]
     cls: type[Task] = getattr(importlib.import_module(f".{module}", __package__), cls_name)

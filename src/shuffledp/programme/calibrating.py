@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._support import validation as valid
-from .._support.by_name import by_name
 from .._support.numbers import round_down, round_up
 from ..calibration.unknowns import Unknown
 from ..composing.accountant import Accountant
@@ -32,7 +31,6 @@ _LEAST_TOL, _MOST_TOL = 1e-5, 0.1
 Rows = list[Any]  # Unknown, FreeSetting or Candidate, as the opening gives and takes them
 
 
-@by_name
 def calibrate_programme(
     programme: str | os.PathLike[str] | Mapping[str, Any], *, tol: float = 1e-3, progress: Progress | None = None
 ) -> CalibratedProgramme:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from .._support.by_name import by_name
 from ..errors import ParameterError
 from .composed import Progress, checked, content_of, folder_of
 from .result import Check
@@ -17,7 +16,6 @@ from .spec import draft
 _OF_A_PLAN = {"query", "guarantee"}
 
 
-@by_name
 def check(
     programme: str | os.PathLike[str] | Mapping[str, Any],
     *,

@@ -106,7 +106,8 @@ def deployment(source: str | os.PathLike[str] | dict[str, Any]) -> Deployment:
     hint = "it is the most different indices of one device, of max_index + 1"
     most = min(top + 1, 10**6)
     indices = valid.whole("indices", whole_number("indices", given["indices"]), low=1, high=most, hint=hint)
-    held = find(_WORD)(d=top + 1, poisson_per_index=mean, indices=indices)
+    cls: Any = find(_WORD)
+    held = cls(d=top + 1, poisson_per_index=mean, indices=indices)
     found = amplify(held, n=n, delta=delta, tol=_TOL)
     smallest = None
     with suppress(ImpossibleError):

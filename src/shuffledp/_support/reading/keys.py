@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from difflib import get_close_matches
 from typing import Any
 
 from ...errors import ParameterError
-from ..spelling import american, nearest
 from ..validation import shown
 
 
@@ -14,8 +14,6 @@ def mapping(
     where: str, value: object, *, needed: Collection[str] = (), optional: Collection[str] = (), advice: str = ""
 ) -> dict[str, Any]:
     """``value``, if it is a mapping that has all needed keys and no other than these and the optional ones.
-
-    Keys of files that were written with a British spelling are read as what they are called now.
 
     Examples
     --------
@@ -30,25 +28,20 @@ def mapping(
         raise _no_mapping(where, known, got, advice or "write key: value")
     if "format" not in known and isinstance(stated := value.get("format"), str):  # a ledger, a certificate
         raise _no_mapping(where, known, f"a file of format {shown(stated, 40)}", "check the path")
-    found: dict[str, Any] = {}
-    for key, entry in value.items():
+    for key in value:
         if not isinstance(key, str):
             raise ParameterError(f"key in {where} must be a name, got {key!r:.40}; it takes {', '.join(known)}.")
-        name = key if key in known else american(key)
-        if name not in known:
-            close = nearest(key[:40], known)
-            hint = f"did you mean {close!r}?" if close else f"it takes {', '.join(known)}."
+        if key not in known:
+            close = get_close_matches(key[:40], known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it takes {', '.join(known)}."
             raise ParameterError(f"unknown key in {where} {key[:40]!r}; {hint}")
-        if name in found:
-            raise ParameterError(f"{name} in {where} must be given once, got two spellings of it; leave one out.")
-        found[name] = entry
-    missing = [key for key in needed if key not in found]
+    missing = [key for key in needed if key not in value]
     if missing:
         raise ParameterError(
             f"{where} must have the keys {', '.join(sorted(needed))}, got none named {missing[0]!r}; "
             f"{advice or 'add it'}."
         )
-    return found
+    return dict(value)
 
 
 def _no_mapping(where: str, known: list[str], got: str, then: str) -> ParameterError:
