@@ -355,7 +355,7 @@ BAD = [
 
 @pytest.mark.parametrize("args", BAD, ids=lambda a: " ".join(a)[:90])
 def test_bad_input_is_one_sentence(args: list[str], here: Path) -> None:
-    Path("empty.json").write_text('{"format": "shuffledp-ledger/1", "neighbors": "replace-one", "rounds": []}')
+    Path("empty.json").write_text('{"format": "shuffledp-ledger/2", "rounds": []}')
     Path("binary.json").write_bytes(b"\x00\xff\xfe" * 40)
     Path("list.json").write_text("[1, 2]")
     Path("text.yaml").write_text("just words")

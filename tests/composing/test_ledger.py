@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import os
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import run
-from reference.places import DATA
 from shuffledp.composing import ledger_file
 
 
@@ -87,19 +85,19 @@ def test_what_has_no_spec_is_not_saved(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def spoiled(change: Any, *, old: bool = False) -> str:
-    """A ledger with a change in it whose hashes are computed anew (an old one has none)."""
+def spoiled(change: Any) -> str:
+    """A ledger with a change in it whose hashes are computed anew."""
     data: Any = {
-        "format": ledger_file.OLD_FORMAT if old else ledger_file.FORMAT,
+        "format": ledger_file.FORMAT,
         "neighbors": "replace-one",
+        "entries": len(filled().entries),
+        "last_hash": "",
         "rounds": [entry.to_dict() for entry in filled().entries],
     }
-    if not old:
-        data |= {"entries": len(data["rounds"]), "last_hash": ""}
     data = change(data) or data
     if isinstance(data, str):
         return data
-    if not old and isinstance(data["rounds"], list) and all(isinstance(item, dict) for item in data["rounds"]):
+    if isinstance(data["rounds"], list) and all(isinstance(item, dict) for item in data["rounds"]):
         seal(data)
     return json.dumps(data)
 
@@ -127,6 +125,7 @@ def at(number: int, **changes: object) -> Any:
         lambda d: "[]",
         lambda d: "NaN",
         lambda d: "[" * 100_000,
+        lambda d: d.update(format="shuffledp-ledger/1"),
         lambda d: d.update(format="shuffledp-ledger/3"),
         lambda d: d.update(format=None),
         lambda d: d.update(more=1),
@@ -162,10 +161,9 @@ def at(number: int, **changes: object) -> Any:
         at(2, mechanism={"round": {"P0": [0.5], "P1": [1.0], "t": [1.0]}}),
     ],
 )
-@pytest.mark.parametrize("old", [False, True], ids=["new", "old"])
-def test_every_key_is_checked(tmp_path: Path, change: Any, old: bool) -> None:
+def test_every_key_is_checked(tmp_path: Path, change: Any) -> None:
     path = tmp_path / "ledger.json"
-    path.write_text(spoiled(change, old=old), encoding="utf-8")
+    path.write_text(spoiled(change), encoding="utf-8")
     with pytest.raises(sdp.ParameterError, match=r"^[^\n]*[.?]$"):
         sdp.Accountant.load(path)
 
@@ -310,8 +308,6 @@ def test_blankets_that_cannot_be_shared_are_refused() -> None:
 
 # -- the chain of hashes ------------------------------------------------------------------------------------------
 
-OLD = DATA / "ledger-1.json"
-
 
 def tampered(tmp_path: Path, change: Any) -> str:
     """What is said of a ledger that was changed and whose hashes were not."""
@@ -378,27 +374,10 @@ def test_the_layout_of_the_file_may_change(tmp_path: Path) -> None:
     assert len(sdp.Accountant.load(path).entries) == 4
 
 
-@pytest.mark.heavy
-def test_a_ledger_of_the_old_version_is_read_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    acc = sdp.Accountant.load(OLD)
-    assert [e.to_dict() for e in acc.entries] == [e.to_dict() for e in filled().entries]
-    assert acc.epsilon(delta=1e-5) == filled().epsilon(delta=1e-5) == pytest.approx(0.6787, rel=1e-3)
-    (note,) = acc.notes
-    assert "old version 'shuffledp-ledger/1'" in note and note.endswith(".")
-    path = tmp_path / "ledger.json"
-    acc.save(path)
-    assert sdp.Accountant.load(path).notes == () and json.loads(path.read_text())["format"] == ledger_file.FORMAT
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(OLD, "old.json")
-    shown = run("compose", "old.json")
-    assert shown.exit_code == 0 and shown.stderr == "note: " + note.replace(str(OLD), "old.json") + "\n"
-    assert run("compose", "old.json", "--round", "grr:eps0=1,d=4,n=1000").exit_code == 0
-    assert run("compose", "old.json").stderr == "" and sdp.Accountant.load("old.json").notes == ()
-
-
 def test_a_ledger_with_a_key_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
-    text = OLD.read_text(encoding="utf-8")
+    filled().save(path)
+    text = path.read_text(encoding="utf-8")
     path.write_text(text.replace('"count": 30', '"count": 30, "count": 1'), encoding="utf-8")
     with pytest.raises(sdp.ParameterError, match=r"^a key must be given once, got 'count' twice in [^\n]*\.$"):
         sdp.Accountant.load(path)

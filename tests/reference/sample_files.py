@@ -9,14 +9,12 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 import shuffledp as sdp
-from shuffledp.composing import ledger_file
-
-from .places import DATA
 
 COIN = [[0.75, 0.25], [0.25, 0.75]]
 PROGRAMME = """version: 1
@@ -54,13 +52,14 @@ def certificates() -> list[bytes]:
 
 @cache
 def ledgers() -> list[bytes]:
-    """Of the old version, and of the new one: with its hashes a damaged file never gets as far as its rounds."""
-    old = (DATA / "ledger-1.json").read_bytes()
-    data = json.loads(old)
-    hashes = ledger_file.chain(data["rounds"])
-    rounds = [{**item, "hash": found} for item, found in zip(data["rounds"], hashes[1:], strict=True)]
-    head = {"format": ledger_file.FORMAT, "entries": len(rounds), "last_hash": hashes[-1]}
-    return [old, old, json.dumps({**data, **head, "rounds": rounds}, indent=1).encode()]
+    account = sdp.Accountant()
+    account.compose("grr:eps0=1,d=4", n=1000, count=30, name="weekly", participation_limit=7)
+    account.compose(sdp.FiniteRandomizer(COIN), n=50, bound="variation-ratio", reports_per_user=2)
+    account.compose(sdp.ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25]), n=500)
+    account.compose("variation-ratio:p=inf,beta=0.2,q=9", n=10**6)
+    with TemporaryDirectory() as folder:
+        account.save(Path(folder) / "ledger.json")
+        return [(Path(folder) / "ledger.json").read_bytes()]
 
 
 def programmes() -> list[bytes]:

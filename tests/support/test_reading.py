@@ -258,7 +258,7 @@ def test_a_file_of_another_kind_is_called_so(tmp_path: Path) -> None:
     ledger.write_bytes(ledgers()[0])
     plan.write_text('{"version": 1, "users": 100}')
     for call in (sdp.Client, sdp.check, sdp.calibrate_programme):
-        assert said(call, ledger).endswith("got a file of format 'shuffledp-ledger/1'; check the path.")
+        assert said(call, ledger).endswith("got a file of format 'shuffledp-ledger/2'; check the path.")
     assert said(sdp.Accountant.load, plan).endswith(f"got another file in {str(plan)!r}; check the path.")
     plan.write_text('{"format": "shuffledp-ledger/9"}')
     assert "got 'shuffledp-ledger/9' in " in said(sdp.Accountant.load, plan)

@@ -51,7 +51,7 @@ def read_claim(path: Path) -> dict[str, Any]:
 def _other_file(data: object, stated: object) -> tuple[str, str]:
     """What was found in place of a certificate, and what to do."""
     if isinstance(stated, str) and re.fullmatch(r"shuffledp-certificate/[1-9][0-9]{0,8}", stated):
-        return repr(stated), "verify it with a later version"
+        return repr(stated), "verify it with another version"
     if isinstance(data, dict) and "signature" in data:
         return "a signed document", "name who signed it"
     return "another file", "certify again"

@@ -227,8 +227,6 @@ def compose(
             accountant.save(ledger)
             result["saved"] = True
     result["rounds"] = [_shown(entry) for entry in accountant.entries]
-    for note in accountant.notes:
-        say(f"note: {note}", err=True)
     answer(as_json, result, *lines, table=None if lines else accountant.table())
     if ledger is not None and rounds:
         say(f"wrote {ledger}" if result["saved"] else f"{ledger} was not changed", err=True)

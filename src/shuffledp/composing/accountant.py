@@ -68,7 +68,6 @@ class Accountant(WithOutputs, Tabular):
         self._composed: list[LedgerEntry | OtherEvent] = []
         self._kinds: dict[str, Kind] = {}
         self._pairs: Kept = {}
-        self._notes: tuple[str, ...] = ()
         self._seen: set[str] = set()  # digests of ledger files that hold no rounds but these
 
     def __getstate__(self) -> dict[str, Any]:
@@ -85,11 +84,6 @@ class Accountant(WithOutputs, Tabular):
     @property
     def _events(self) -> list[OtherEvent]:
         return [item for item in self._composed if isinstance(item, OtherEvent)]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks on the ledger file that was loaded; usually none."""
-        return self._notes
 
     def table(self) -> Table:
         """One row per entry, in the order in which they were composed; events of dp-accounting are counted below."""
@@ -414,15 +408,12 @@ class Accountant(WithOutputs, Tabular):
 
     @classmethod
     def load(cls, path: str | Path) -> Accountant:
-        """The accountant of a ledger file; every key and the chain of hashes are checked.
-
-        Remarks on the file, such as that an old version wrote it, are in :attr:`notes`.
-        """
+        """The accountant of a ledger file; every key and the chain of hashes are checked."""
         found = ledger_file.load(path)
         made = cls()
         for entry in found.entries:
             made.add(entry)
-        made._notes, made._seen = found.notes, found.seen
+        made._seen = found.seen
         return made
 
 

@@ -24,28 +24,25 @@ from ..mechanisms.registry import made_again
 from ..numerics.pair import ShuffledPair
 from .ledger import LedgerEntry, make_entry, sha256_of
 
-FORMAT, OLD_FORMAT = "shuffledp-ledger/2", "shuffledp-ledger/1"
+FORMAT = "shuffledp-ledger/2"
 #: Most entries of one file; each may stand for many rounds.
 MOST_ENTRIES = 20_000
 _HEAD = ("format", "neighbors", "entries", "last_hash", "rounds")
-_OLD_HEAD = ("format", "neighbors", "rounds")
 _KEYS = ("name", "mechanism", "local_epsilon", "n", "count", "bound", "participation_limit", "reports_per_user")
 _RESTORE = "restore it from a copy"
 
 
 @dataclass(frozen=True)
 class LedgerFile:
-    """The content of a ledger file, and remarks on it.
+    """The content of a ledger file.
 
     Attributes
     ----------
     entries : the rounds, in the order in which they were added
-    notes : sentences for the reader, such as that an old version wrote the file; usually none
     seen : its digest, by which :func:`save` knows that nothing was added to it since
     """
 
     entries: tuple[LedgerEntry, ...]
-    notes: tuple[str, ...] = ()
     seen: set[str] = field(default_factory=set)
 
 
@@ -113,28 +110,22 @@ def _load(path: str | Path) -> LedgerFile:
     data = read_json(path, LEDGER, seen=seen)
     shown = repr(str(path))
     form = data.get("format") if isinstance(data, dict) else None
-    if form not in (FORMAT, OLD_FORMAT):
-        later = isinstance(form, str) and form.startswith("shuffledp-ledger/")
-        got, then = (f"{form!r:.60}", "read it with a later version") if later else ("another file", "check the path")
+    if form != FORMAT:
+        other = isinstance(form, str) and form.startswith("shuffledp-ledger/")
+        got, then = (f"{form!r:.60}", "read it with another version") if other else ("another file", "check the path")
         raise ParameterError(f"ledger must have format {FORMAT!r}, got {got} in {shown}; {then}.")
-    linked = form == FORMAT
-    head = mapping(f"the ledger {shown}", data, needed=_HEAD if linked else _OLD_HEAD, advice=_RESTORE)
+    head = mapping(f"the ledger {shown}", data, needed=_HEAD, advice=_RESTORE)
     items = head["rounds"]
     if not isinstance(items, list) or len(items) > MOST_ENTRIES:
         got = f"{len(items):,} of them" if isinstance(items, list) else type(items).__name__
         raise ParameterError(
             f"rounds must be a list of at most {MOST_ENTRIES:,} entries, got {got} in {shown}; {_RESTORE}."
         )
-    keys = (*_KEYS, "hash") if linked else _KEYS
-    items = [mapping(f"round {i} of the ledger {shown}", x, needed=keys, advice=_RESTORE) for i, x in enumerate(items)]
-    notes: tuple[str, ...] = ()
-    if linked:
-        _check_chain(head, items, shown)
-    else:
-        notes = (
-            f"{shown} is a ledger of the old version {OLD_FORMAT!r}, in which an entry that was edited or removed is "
-            f"not noticed; saving it again writes {FORMAT!r}.",
-        )
+    items = [
+        mapping(f"round {i} of the ledger {shown}", x, needed=(*_KEYS, "hash"), advice=_RESTORE)
+        for i, x in enumerate(items)
+    ]
+    _check_chain(head, items, shown)
     known: dict[str, LedgerEntry] = {}
     entries = tuple(_entry(item, number, known) for number, item in enumerate(items))
     for expected in [entry.mechanism.neighbors for entry in entries] or ["replace-one"]:
@@ -143,7 +134,7 @@ def _load(path: str | Path) -> LedgerFile:
                 f"neighbors of a ledger must be those of its rounds, {expected!r}, got "
                 f"{str(head['neighbors'])[:60]!r} in {shown}; {_RESTORE}."
             )
-    return LedgerFile(entries, notes, seen)
+    return LedgerFile(entries, seen)
 
 
 def _check_chain(head: dict[str, Any], items: list[dict[str, Any]], shown: str) -> None:
