@@ -239,21 +239,6 @@ def test_a_batch_and_what_it_was_made_from_are_not_taken_together(home: Path, su
     assert "counted once" in refused("estimate", plan, a, "--state", state) and state.read_bytes() == before
 
 
-@pytest.mark.heavy
-def test_a_file_of_an_earlier_version_is_read_with_a_note(home: Path) -> None:
-    plan, old, new = home / "fruit.json", home / "old.batch", home / "new.batch"
-    good("privatize", plan, home / "data.parquet", "-o", old)
-    _, head, messages = old.read_bytes().split(b"\n", 2)
-    first = json.loads(head)
-    del first["made_from"], first["complete"]
-    old.write_bytes(b"shuffledp batch 1\n" + json.dumps(first).encode() + b"\n" + messages[:-32])
-    for given in (("estimate", plan, old, "--json"), ("shuffle", plan, old, "-o", new), ("estimate", plan, new)):
-        result = run(*given)
-        named = given[2]
-        assert result.exit_code == 0 and f"{named}: an earlier version wrote it" in result.stderr.replace("\n", " ")
-    assert f"{old}: a batch must be counted once, got" in run("estimate", plan, new, old).stderr.replace("\n", " ")
-
-
 @pytest.mark.parametrize("suffix", [".batch", ".parquet"])
 def test_a_shuffle_that_cannot_write_leaves_its_input(home: Path, suffix: str) -> None:
     plan, a, out = home / "fruit.json", home / f"a{suffix}", home / "missing" / f"b{suffix}"

@@ -183,18 +183,18 @@ def test_reports_carry_nothing_but_the_message(engine: Any, tmp_path: Path) -> N
         engine.privatize(plan, stored(tmp_path / f"{name}.parquet", x=values), out, accept=True)
         with pq.ParquetFile(out) as file:
             keys = set(file.metadata.metadata)
-            headers.append(file.metadata.metadata[b"shuffledp batch 2"])
+            headers.append(file.metadata.metadata[b"shuffledp batch 3"])
             columns = [file.metadata.row_group(0).column(i) for i in range(file.metadata.num_columns)]
             layouts.append((keys, [(c.path_in_schema, c.physical_type, c.is_stats_set) for c in columns]))
         batch = read_reports(out, plan)
         assert len(batch.data) == 3000 and batch.data.dtype == np.uint8 and batch.data.shape[1:] == (1,)
         assert not (batch.data & 0b00011111).any()  # three bits, and zeros to fill the byte
-    assert layouts[0] == layouts[1] == ({b"shuffledp batch 2", b"shuffledp sha256", b"ARROW:schema"}, layouts[0][1])
+    assert layouts[0] == layouts[1] == ({b"shuffledp batch 3", b"shuffledp sha256", b"ARROW:schema"}, layouts[0][1])
     assert layouts[0][1] == [("message", "FIXED_LEN_BYTE_ARRAY", False)]
     shown = [json.loads(text) for text in headers]
     assert shown[0].pop("id") != shown[1].pop("id")
     numbers = {"users": 3000, "messages": 3000, "bytes": 1}
-    expected = {"plan": plan.digest, **numbers, "for_release": True, "made_from": [], "complete": True}
+    expected = {"plan": plan.digest, **numbers, "for_release": True, "made_from": []}
     assert shown[0] == shown[1] == expected
     assert not [p for p in tmp_path.iterdir() if p.is_dir()]  # nothing is left beside them
 

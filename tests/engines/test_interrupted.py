@@ -277,17 +277,6 @@ def test_killed_at_the_end_and_moved_away(data: Path, tmp_path: Path, monkeypatc
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, "r.batch", "fetched.batch"])
 
 
-def test_an_interrupted_run_of_an_earlier_version_goes_on(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = interrupted(monkeypatch, data, tmp_path / "r.batch")
-    found = json.loads((folder / "state.json").read_text())
-    del found["id"], found["done"]
-    (folder / "state.json").write_text(json.dumps(found))
-    (folder / "lock").touch()
-    assert Local().privatize(PLAN, data, tmp_path / "r.batch").users == N and not folder.exists()
-
-
 # -- fresh noise over an old file -------------------------------------------------------------------------------------
 
 

@@ -321,5 +321,5 @@ def test_a_header_says_nothing_about_rows(parquet: Path, tmp_path: Path) -> None
     Local().privatize(plan_with(), parquet, out)
     metadata = pq.ParquetFile(out).schema_arrow.metadata
     assert set(metadata) == {b"shuffledp batch 2"}
-    said = {"plan", "id", "users", "messages", "bytes", "for_release", "made_from", "complete"}
+    said = {"plan", "id", "users", "messages", "bytes", "for_release", "made_from"}
     assert set(json.loads(metadata[b"shuffledp batch 2"])) == said

@@ -218,9 +218,9 @@ def test_a_header_that_claims_too_much_takes_no_memory(tmp_path: Path) -> None:
         Batch.read(tmp_path / "r.batch", PLAN)
 
 
-def test_files_of_earlier_versions_have_no_checksum(home: Path, tmp_path: Path) -> None:
+def test_a_file_that_another_program_wrote_again_has_no_checksum(home: Path, tmp_path: Path) -> None:
     table = pq.read_table(home / "reports.parquet")
-    pq.write_table(table, tmp_path / "old.parquet", compression="zstd", write_statistics=False)
+    pq.write_table(table, tmp_path / "again.parquet", compression="zstd", write_statistics=False)
     assert b"shuffledp sha256" in pq.read_metadata(home / "reports.parquet").metadata
-    assert b"shuffledp sha256" not in pq.read_metadata(tmp_path / "old.parquet").metadata
-    assert read_reports(tmp_path / "old.parquet", PLAN).header == read_reports(home / "reports.parquet", PLAN).header
+    assert b"shuffledp sha256" not in pq.read_metadata(tmp_path / "again.parquet").metadata
+    assert read_reports(tmp_path / "again.parquet", PLAN).header == read_reports(home / "reports.parquet", PLAN).header

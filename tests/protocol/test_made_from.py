@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 import shuffledp as sdp
@@ -52,20 +51,6 @@ def overlapping() -> dict[str, tuple[Batch, Batch]]:
         "a part in common": (ab, bc),
         "parts of parts in common": (merged(ab, d), merged(merged(bc))),
     }
-
-
-def old(batch: Batch, path: Path) -> Path:
-    """The file that version 1 wrote."""
-    head = {
-        key: value for key, value in json.loads(batch.header.text()).items() if key not in ("made_from", "complete")
-    }
-    if path.suffix == ".batch":
-        path.write_bytes(b"shuffledp batch 1\n" + json.dumps(head).encode() + b"\n" + batch.data.tobytes())
-        return path
-    write_reports(path, batch.header, [batch.data.tobytes()])
-    table = pq.read_table(path)
-    pq.write_table(table.replace_schema_metadata({"shuffledp batch": json.dumps(head)}), path)
-    return path
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -162,8 +147,6 @@ BAD = [
     {"made_from": ["ab" * 16, "ab" * 16]},
     {"made_from": ["cd" * 16, "ab" * 16]},
     {"made_from": ["00" * 16]},
-    {"complete": 1},
-    {"complete": None},
 ]
 
 
@@ -175,32 +158,13 @@ def test_hostile_headers(changed: dict[str, Any], suffix: str, tmp_path: Path) -
         stored(replace_header(fresh(), id="00" * 16, **changed), tmp_path / f"bad{suffix}")
 
 
-def test_a_newer_file_is_named_as_such(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [b"1", b"2", b"4"])
+def test_a_file_of_another_version_is_named_as_such(version: bytes, tmp_path: Path) -> None:
     stored(fresh(), tmp_path / "a.batch")
     raw = (tmp_path / "a.batch").read_bytes()
-    (tmp_path / "a.batch").write_bytes(MAGIC.replace(b"3", b"4") + raw[len(MAGIC) :])
-    with pytest.raises(ParameterError, match=r"got a newer one in .*; upgrade shuffledp"):
+    (tmp_path / "a.batch").write_bytes(MAGIC.replace(b"3", version) + raw[len(MAGIC) :])
+    with pytest.raises(ParameterError, match=r"got another one in .*; upgrade shuffledp"):
         Batch.read(tmp_path / "a.batch", PLAN)
-    (tmp_path / "a.batch").write_bytes(MAGIC.replace(b"3", b"1") + raw[len(MAGIC) :])
-    with pytest.raises(ParameterError, match="unknown key in header of the batch 'made_from'"):
-        Batch.read(tmp_path / "a.batch", PLAN)
-
-
-@pytest.mark.parametrize("suffix", [".batch", ".parquet"])
-def test_files_of_version_1_are_read_and_what_they_hold_is_unknown(suffix: str, tmp_path: Path) -> None:
-    """That is passed on: also what is made from them may hold users of other batches."""
-    batch = fresh()
-    found = read_reports(old(batch, tmp_path / f"old{suffix}"), PLAN)
-    assert found.header == replace(batch.header, complete=False) and np.array_equal(found.data, batch.data)
-    both = stored(merged(merged(fresh(), found)), tmp_path / f"new{suffix}")
-    assert not both.header.complete and batch.header.id in both.header.made_from and merged(fresh()).header.complete
-    collector = sdp.Collector(PLAN)
-    collector.ingest(both)
-    collector.ingest(fresh())
-    assert f"WHO IS IN WHICH BATCH IS NOT KNOWN: batch {both.header.id} does not say" in collector.statement()
-    collector.save(tmp_path / "state.json")
-    again = sdp.Collector.load(tmp_path / "state.json", PLAN)
-    assert again.statement() == collector.statement() == sdp.Collector(PLAN).merge(again).statement()
 
 
 def signed(state: dict[str, Any]) -> dict[str, Any]:
@@ -218,9 +182,6 @@ def signed(state: dict[str, Any]) -> dict[str, Any]:
         {"inside": {"ab" * 16: 3}},
         {"inside": {"ab" * 16: []}},
         {"inside": {"ab" * 16: "cd" * 16}},
-        {"incomplete": {}},
-        {"incomplete": ["ab" * 16]},
-        {"incomplete": [[]]},
         {"version": 2},
         {"program_epsilon": -1.0},
         {"program_epsilon": "2"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ import pytest
 import shuffledp as sdp
 from shuffledp.errors import ParameterError
 from shuffledp.protocol import collector as collecting
-from shuffledp.protocol.batch import MAGIC, MAGIC_2, Batch, Header, as_tally
+from shuffledp.protocol.batch import MAGIC, Batch, Header, as_tally
 from shuffledp.protocol.messages import from_bytes, message_length, plain, restored, to_bytes
 
 Histogram, Mean, RangeQuery = sdp.queries.Histogram, sdp.queries.Mean, sdp.queries.RangeQuery
@@ -272,9 +273,9 @@ def written(tmp_path: Path) -> tuple[sdp.Plan, Path]:
     return plan, path
 
 
-def version_2(raw: bytes) -> bytes:
-    """The same file as an earlier version wrote it, without a checksum."""
-    return MAGIC_2 + raw[len(MAGIC) : -32]
+def signed(raw: bytes) -> bytes:
+    """The same bytes with the checksum that belongs to them."""
+    return raw[:-32] + hashlib.sha256(raw[:-32]).digest()
 
 
 @pytest.mark.parametrize(
@@ -288,14 +289,13 @@ def version_2(raw: bytes) -> bytes:
         (lambda raw: raw.replace(b'"users": 50', b'"users": 51'), "got other bytes than its checksum says"),
         (lambda raw: raw[:-40] + bytes([raw[-40] ^ 1]) + raw[-39:], "got other bytes than its checksum says"),
         (lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]), "got other bytes than its checksum says"),
-        (lambda raw: version_2(raw).replace(b'"users": 50', b'"users": 51'), "a batch of 51 users must hold 51 mess"),
-        (lambda raw: version_2(raw)[:-1], "got fewer"),
+        (lambda raw: signed(raw.replace(b'"users": 50', b'"users": 51')), "a batch of 51 users must hold 51 mess"),
         (lambda raw: raw.replace(b'"bytes": 1', b'"bytes": 2'), "messages of this plan have 1 bytes"),
         (lambda raw: raw.replace(b'"messages": 50', b'"messages": 1e9'), "must hold whole numbers"),
         (lambda raw: raw.replace(b'"id"', b'"di"'), "unknown key"),
         (lambda raw: MAGIC + b"{" * 3000 + b"\n", "nested"),
         (lambda raw: MAGIC + b"\xff\xfe\n", "header"),
-        (lambda raw: version_2(raw)[:-50] + b"\x07" * 50, "reports must be what privatize"),
+        (lambda raw: signed(raw[:-82] + b"\x07" * 50 + raw[-32:]), "reports must be what privatize"),
     ],
 )
 def test_damaged_batches(damage: Any, said: str, tmp_path: Path) -> None:
@@ -305,14 +305,6 @@ def test_damaged_batches(damage: Any, said: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=said):
         collector.ingest(path)
     assert collector.users == 0 and not collector.batches
-
-
-def test_files_without_a_checksum_are_read(tmp_path: Path) -> None:
-    plan, path = written(tmp_path)
-    new = Batch.read(path, plan)
-    path.write_bytes(version_2(path.read_bytes()))
-    old = Batch.read(path, plan)
-    assert old.header == new.header and old.data.tolist() == new.data.tolist()
 
 
 def test_a_batch_of_another_plan_is_refused(tmp_path: Path) -> None:
@@ -330,7 +322,7 @@ def test_reports_carry_no_order_and_no_identity(tmp_path: Path) -> None:
     raw = path.read_bytes()
     assert raw.startswith(MAGIC)
     line, payload = raw[len(MAGIC) :].split(b"\n", 1)
-    said = {"plan", "id", "users", "messages", "bytes", "for_release", "made_from", "complete"}
+    said = {"plan", "id", "users", "messages", "bytes", "for_release", "made_from"}
     assert set(json.loads(line)) == said
     assert len(payload) == 50 + 32 and set(payload[:50]) <= {0, 1, 2}
 

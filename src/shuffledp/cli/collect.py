@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..estimation.estimate import Estimate
-    from ..protocol.batch import Batch
     from ..protocol.collector import Collector
     from ..protocol.plan import Plan
     from ..queries.columns import ValueCounts
@@ -118,7 +117,7 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
 @options.as_json
 def shuffle(plan: str, reports: tuple[str, ...], out: str, overwrite: bool, early: bool, as_json: bool) -> None:
     """Merge files of REPORTS into one batch, in one uniformly random order."""
-    from ..engines.report_files import check_out, refuse_existing, write_reports
+    from ..engines.report_files import check_out, read_reports, refuse_existing, write_reports
     from ..protocol.plan import Plan
     from ..protocol.shuffler import Shuffler
 
@@ -128,7 +127,7 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, overwrite: bool, earl
     shuffler = Shuffler(known)
     for given in reports:
         with about(given):
-            shuffler.add_batch(_batch(given, known))
+            shuffler.add_batch(read_reports(given, known))
     with shuffler.release(early=early) as (header, parts):
         write_reports(out, header, parts)
     wrote(out)
@@ -162,6 +161,7 @@ def estimate(
     from contextlib import nullcontext
 
     from .._support.locking import alone_with
+    from ..engines.report_files import read_reports
     from ..protocol.plan import Plan
 
     if dropped and not state:
@@ -178,7 +178,7 @@ def estimate(
         before = len(collector.batches)
         for path in dict.fromkeys(reports):
             with about(path):
-                batch = _batch(path, known)
+                batch = read_reports(path, known)
                 new = batch.header.id not in dropped and collector.ingest(batch)
             if not new:
                 say(f"{path}: {'dropped' if batch.header.id in dropped else 'counted before'}, skipped", err=True)
@@ -204,20 +204,6 @@ def collector_of(state: str | None, plan: Plan, dropped: tuple[str, ...] = ()) -
         collector.save(state)
     say(*(f"{state}: dropped {batch} of {number:,} users" for batch, number in users.items()), err=True)
     return collector
-
-
-def _batch(path: str, plan: Plan) -> Batch:
-    """The batch in a file; the operator is told if it does not say what it was made from."""
-    from ..engines.report_files import read_reports
-
-    batch = read_reports(path, plan)
-    if not batch.header.complete:
-        say(
-            f"{path}: an earlier version wrote it, or a part of it, and did not note which batches it was made from; "
-            "make sure that no other file holds the same users",
-            err=True,
-        )
-    return batch
 
 
 @contextmanager

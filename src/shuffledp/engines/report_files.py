@@ -167,7 +167,7 @@ def _read(stream: BinaryIO, plan: Plan, shown: str) -> Batch:
     checksum = hashlib.sha256(footer.entries.get(METADATA, b""))
     checksum.update(data.data)
     said = checksum.hexdigest().encode()
-    if footer.entries.get(_CHECKSUM, said) != said:  # earlier versions wrote none
+    if footer.entries.get(_CHECKSUM, said) != said:  # other programs that write it again leave it out
         raise ValueError("other messages than its checksum says")
     return Batch(header, from_bytes(plan.query.randomizer.codec, data))
 

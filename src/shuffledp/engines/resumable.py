@@ -43,9 +43,7 @@ from .report_files import check_out, header_of, refuse_existing, write_reports
 _FILES = 64
 #: The mark of data that have no file.
 _IN_MEMORY = "in memory"
-_KEYS = ("plan", "data", "groups", "users", "messages", "lengths", "for_release")
-#: Keys that an earlier version did not write.
-_NEW_KEYS = ("id", "done")
+_KEYS = ("plan", "data", "id", "done", "groups", "users", "messages", "for_release", "lengths")
 _ANEW = "or pass overwrite=True (--overwrite on the command line), which draws a new report of everybody"
 
 
@@ -180,16 +178,16 @@ class Work:
             if self._overwrite:
                 return
             raise
-        self._worth_keeping = bool(found["groups"] or found.get("done"))
+        self._worth_keeping = bool(found["groups"] or found["done"])
         same = {key: found[key] for key in self._mark} == self._mark
-        if not same and found["groups"] and not found.get("done") and not self._overwrite:
+        if not same and found["groups"] and not found["done"] and not self._overwrite:
             raise ParameterError(
                 f"an interrupted run must resume with the same plan and data, got different ones from those of "
                 f"{str(self._folder)!r}; finish that run with its own, choose another path, {_ANEW}."
             )
         if not same or self._mark["data"] == _IN_MEMORY:  # nothing says that these are the same rows
             return
-        self.id, self.done = found.get("id", self.id), found.get("done", False)
+        self.id, self.done = found["id"], found["done"]
         self.groups, self.users, self.messages = found["groups"], found["users"], found["messages"]
         self.for_release, self._lengths = found["for_release"], list(found["lengths"])
 
@@ -214,7 +212,7 @@ class Work:
     def _found(self) -> dict[str, Any]:
         """What an interrupted run wrote down; anything that it cannot have written is refused."""
         try:
-            found = mapping("state", read_json(self._state, STORED), needed=_KEYS, optional=_NEW_KEYS)
+            found = mapping("state", read_json(self._state, STORED), needed=_KEYS)
         except ParameterError:
             raise self._damaged("something else") from None
         lengths, release = found["lengths"], found["for_release"]
@@ -227,8 +225,8 @@ class Work:
             or sum(lengths) != found["messages"] * self._size
             or found["groups"] > self._most_groups
             or not (release is None or isinstance(release, bool))
-            or not isinstance(found.get("done", False), bool)
-            or not is_id(found.get("id", self.id))
+            or not isinstance(found["done"], bool)
+            or not is_id(found["id"])
         ):
             raise self._damaged("numbers that do not agree")
         return found

@@ -1,8 +1,7 @@
 """A batch: the messages that were shuffled together, and a header that says of which plan.
 
 The file is a line that names the format and its version, a line of JSON (the header), the messages, one after the
-other, and the SHA-256 of all these bytes.  Version 2 had no checksum, and version 1 did not say either what a batch was
-made from; their files are still read, those of version 1 as batches that may hold any others.
+other, and the SHA-256 of all these bytes.
 """
 
 from __future__ import annotations
@@ -29,12 +28,11 @@ from .messages import from_bytes, message_length, to_bytes
 from .plan import Plan
 
 BATCH = Kind("a batch", 2**40, "shuffle the reports again", "batch")
-#: The first line of a file, and of one of an earlier version.
-MAGIC, MAGIC_2, MAGIC_1 = (b"shuffledp batch %d\n" % version for version in (3, 2, 1))
-#: Where the metadata of an Arrow table, or of a Parquet file, hold the header; in the first version elsewhere.
-METADATA, METADATA_1 = b"shuffledp batch 2", b"shuffledp batch"
-_KEYS_1 = ("plan", "id", "users", "messages", "bytes", "for_release")
-_KEYS = (*_KEYS_1, "made_from", "complete")
+#: The first line of a file.
+MAGIC = b"shuffledp batch 3\n"
+#: Where the metadata of an Arrow table, or of a Parquet file, hold the header.
+METADATA = MAGIC.strip()
+_KEYS = ("plan", "id", "users", "messages", "bytes", "for_release", "made_from")
 #: Batches that one may be made from, and bytes of the header that names them: a hostile file can ask for no more.
 MOST_MADE_FROM = 100_000
 _MOST_HEADER = 4096 + 36 * MOST_MADE_FROM
@@ -87,8 +85,7 @@ class Header:
     """What is said about a batch: never about one of its messages.
 
     ``made_from`` are the ids of all batches that were merged into this one, and of those that they were made from, in
-    order.  Two batches with an id in common have users in common.  ``complete`` is False where these may not be all,
-    because a file of version 1 is among them.
+    order.  Two batches with an id in common have users in common.
     """
 
     plan: str
@@ -98,7 +95,6 @@ class Header:
     for_release: bool | None
     id: str = field(default_factory=new_id)
     made_from: tuple[str, ...] = ()
-    complete: bool = True
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -112,18 +108,16 @@ class Header:
     @classmethod
     def among(cls, entries: Mapping[Any, Any], plan: Plan, shown: str) -> Header | None:
         """The header in the metadata of an Arrow table or of a Parquet file; None if there is none."""
-        old = METADATA not in entries
-        text = entries.get(METADATA_1 if old else METADATA)
-        return None if text is None else cls.parse(text.decode("utf-8", "replace"), plan, shown, first_version=old)
+        text = entries.get(METADATA)
+        return None if text is None else cls.parse(text.decode("utf-8", "replace"), plan, shown)
 
     @classmethod
-    def parse(cls, text: str, plan: Plan, shown: str, *, first_version: bool = False) -> Header:
+    def parse(cls, text: str, plan: Plan, shown: str) -> Header:
         """A header of this plan; anything else is refused."""
         if len(text) > _MOST_HEADER:
             raise _wrong(f"header of the batch must have {_MOST_HEADER:,} bytes at most", shown, "more")
         try:
-            keys = _KEYS_1 if first_version else _KEYS
-            found = mapping("header of the batch", parse_json(text, BATCH, shown), needed=keys)
+            found = mapping("header of the batch", parse_json(text, BATCH, shown), needed=_KEYS)
         except NotJSONError:
             raise _wrong("a batch must start with its header", shown, do="copy it again") from None
         numbers = [found[key] for key in ("users", "messages", "bytes")]
@@ -132,13 +126,8 @@ class Header:
             raise _wrong("header of the batch must hold whole numbers", shown)
         if not is_id(found["id"]):
             raise _wrong("id of a batch must be 32 hexadecimal digits", shown, f"{found['id']!r:.40}")
-        inside = found.setdefault("made_from", [])
-        if (
-            not isinstance(inside, list)
-            or not all(map(is_id, inside))
-            or inside != sorted({*inside} - {found["id"]})
-            or not isinstance(found.setdefault("complete", False), bool)
-        ):
+        inside = found["made_from"]
+        if not isinstance(inside, list) or not all(map(is_id, inside)) or inside != sorted({*inside} - {found["id"]}):
             raise _wrong("made_from of a batch must be the ids of other batches in order", shown)
         found["made_from"] = tuple(inside)
         refuse_other_plan(plan, found["plan"], f" in {shown}")
@@ -182,7 +171,7 @@ class Batch:
             stream.seek(0)
             said = stream.read(start)
             checksum = hashlib.sha256(said)
-            size = checksum.digest_size if said.startswith(MAGIC) else 0
+            size = checksum.digest_size
             there = os.fstat(stream.fileno()).st_size - start - size
             raw = stream.read(wanted) if there == wanted else b""  # a header can claim any number of bytes
             stated = stream.read(size)
@@ -190,7 +179,7 @@ class Batch:
             claim, got = f"{header.messages:,} messages of {header.bytes} bytes", "more" if there > wanted else "fewer"
             raise _wrong(f"batch must hold {claim}", shown, got, "copy it again")
         checksum.update(raw)
-        if size and stated != checksum.digest():
+        if stated != checksum.digest():
             raise _wrong(
                 "batch must be as it was written", shown, "other bytes than its checksum says", "copy it again"
             )
@@ -200,15 +189,15 @@ class Batch:
 def read_header(stream: BinaryIO, plan: Plan, shown: str) -> Header:
     """The header at the start of a file."""
     first = stream.read(len(MAGIC))
-    if first not in (MAGIC, MAGIC_2, MAGIC_1):
+    if first != MAGIC:
         if first.startswith(MAGIC[:-2]):
-            known = "batch must be a file of a version that is known here"
-            raise _wrong(known, shown, "a newer one", "upgrade shuffledp")
+            known = "batch must be a file of the version that is known here"
+            raise _wrong(known, shown, "another one", "upgrade shuffledp")
         raise _wrong("batch must be a file that a shuffler wrote", shown, do="name a file of reports")
     line = stream.readline(_MOST_HEADER + 1)
     if not line.endswith(b"\n") or len(line) > _MOST_HEADER:
         raise _wrong("batch must start with its header", shown, do="copy it again")
-    return Header.parse(line.decode("utf-8", "replace"), plan, shown, first_version=first == MAGIC_1)
+    return Header.parse(line.decode("utf-8", "replace"), plan, shown)
 
 
 def write_batch(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes | bytearray]) -> None:
@@ -249,7 +238,6 @@ def stated(
     batch: str | None,
     users: int | None,
     made_from: tuple[str, ...] = (),
-    complete: bool = True,
     for_release: bool | None = None,
 ) -> Header:
     """The header of a batch that comes without its file: what was found with it, or what the caller states.
@@ -264,7 +252,7 @@ def stated(
             )
         size = message_length(plan.query.randomizer.codec)
         many, inside = check.users(users, "users"), tuple(sorted({*made_from} - {str(batch)}))
-        return Header(plan.digest, many, 0, size, for_release, str(batch), inside, complete)
+        return Header(plan.digest, many, 0, size, for_release, str(batch), inside)
     for name, given, known in (("batch", batch, found.id), ("users", users, found.users)):
         if given is not None and given != known:
             raise ParameterError(f"{name} must be what the header says, {known}, got {given!r:.60}; leave it out.")

@@ -62,7 +62,6 @@ class Collector:
         self.plan = plan_of(plan)
         self.batches: dict[str, int] = {}  # id -> users
         self._inside: dict[str, str] = {}  # id of a batch that one of these was made from -> id of that one
-        self._incomplete: set[str] = set()  # those of which it is not known what they were made from
         self._sums: Sums = []  # the oldest first; every batch is in one of them
         self._seen: set[str] = set()  # digests of files that hold no batch but these
         self.program_epsilon = 0.0  # of what clients of a shuffler ran, whose rounding takes some of delta
@@ -129,7 +128,6 @@ class Collector:
         counts: Tally | object,
         *,
         made_from: Iterable[str] = (),
-        complete: bool = True,
         for_release: bool | None = None,
     ) -> bool:
         """Count a batch by the sums over it; False if it was counted before.
@@ -137,12 +135,12 @@ class Collector:
         batch, users : the id of the batch (32 hexadecimal digits) and how many users are in it
         counts : a tally of the plan's mechanism, or what the query of :meth:`Plan.count_sql` returned: a frame or an
             Arrow table with the columns part, code and n, or a list of such rows
-        made_from, complete, for_release : as in the header of a batch; a tally has its own for_release
+        made_from, for_release : as in the header of a batch; a tally has its own for_release
 
         What no batch of this plan and these users can give is refused: unknown codes, negative or too large counts,
         totals that do not fit the number of messages or of users, rows that come twice.
         """
-        header = stated(None, self.plan, batch, users, (*made_from,), complete, for_release)
+        header = stated(None, self.plan, batch, users, (*made_from,), for_release)
         if self._counted(header.id, header.users):
             return False
         if not isinstance(counts, Tally):
@@ -169,8 +167,6 @@ class Collector:
         self._sums.append(((header.id,), tally))
         self.batches[header.id] = header.users
         self._inside.update(inside)
-        if not header.complete:
-            self._incomplete.add(header.id)
         self._settle()
         return True
 
@@ -215,7 +211,6 @@ class Collector:
             )
         self._sums = [(ids, tally) for ids, tally in self._sums if ids != (batch,)]
         self._inside = {part: whole for part, whole in self._inside.items() if whole != batch}
-        self._incomplete.discard(batch)
         return self.batches.pop(batch)
 
     def merge(self, other: Collector) -> Collector:
@@ -232,7 +227,6 @@ class Collector:
         both = Collector(self.plan)
         both.batches = {**self.batches, **other.batches}
         both._inside = {**self._inside, **other._inside}
-        both._incomplete = self._incomplete | other._incomplete
         both.program_epsilon = max(self.program_epsilon, other.program_epsilon)
         both._sums = [*self._sums, *other._sums]
         both._settle()
@@ -311,15 +305,9 @@ class Collector:
                 f"MORE USERS THAN PLANNED: the batches have {self.users:,} users in all, the plan {self.plan.users:,}; "
                 "the guarantee below is for a user who is in one batch, and does not hold for one who sent in several."
             )
-        if self._incomplete:
-            said.append(
-                f"WHO IS IN WHICH BATCH IS NOT KNOWN: batch {min(self._incomplete)} does not say what it was made "
-                "from, because an earlier version wrote it or a part of it; a user who is in it twice, or in another "
-                "batch too, counts twice, and the guarantee below does not hold for that user."
-            )
         unknown = "Reports do not say whether secure randomness made them: that is up to the clients."
         notes = (unknown,) if total is not None and total.for_release is None else ()
-        once = self.users <= self.plan.users and not self._incomplete
+        once = self.users <= self.plan.users
         return Found((*said,), notes, self.users, len(self.batches), private=not seeded, once=once)
 
     # -- the file ---------------------------------------------------------------------------------------------------
@@ -330,8 +318,7 @@ class Collector:
         A file that this collector has neither loaded nor saved as it is now is refused, because batches that another
         one counted would be lost: load it, count into that and save again.
         """
-        counted = self.batches, self._inside, self._incomplete, self._sums
-        text = collector_file.text_of(self.plan, *counted, self.program_epsilon)
+        text = collector_file.text_of(self.plan, self.batches, self._inside, self._sums, self.program_epsilon)
         self._seen.add(digest_of(text.encode("utf-8")))  # ids tell batches apart: an equal file holds the same ones
         replace_seen(path, text, self._seen)
 
@@ -340,7 +327,7 @@ class Collector:
         """Read a file of this plan; a damaged one is refused."""
         made = cls(plan)
         counted, made.program_epsilon = collector_file.read(path, made.plan, made._seen)
-        made.batches, made._inside, made._incomplete, made._sums = counted
+        made.batches, made._inside, made._sums = counted
         return made
 
 

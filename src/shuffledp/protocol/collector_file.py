@@ -20,30 +20,28 @@ from .messages import plain, restored
 from .plan import Plan
 
 STATE = Kind("a collector file", 2**30, "restore it from a copy", "path")
-_KEYS = ("version", "plan", "batches", "inside", "incomplete", "sums", "program_epsilon", "checksum")
+_KEYS = ("version", "plan", "batches", "inside", "sums", "program_epsilon", "checksum")
 _SUM_KEYS = ("batches", "users", "for_release", "counts")
 VERSION = 1
 #: Ids of batches, and the sums over these.
 Sums = list[tuple[tuple[str, ...], Tally]]
 
 
-def text_of(
-    plan: Plan, batches: dict[str, int], inside: dict[str, str], incomplete: set[str], sums: Sums, epsilon: float
-) -> str:
+def text_of(plan: Plan, batches: dict[str, int], inside: dict[str, str], sums: Sums, epsilon: float) -> str:
     """The content of the file."""
     items = [
         dict(zip(_SUM_KEYS, (list(ids), tally.users, tally.for_release, plain(tally.counts)), strict=True))
         for ids, tally in sums
     ]
-    values = (VERSION, plan.digest, batches, inside, sorted(incomplete), items, epsilon)
+    values = (VERSION, plan.digest, batches, inside, items, epsilon)
     state = dict(zip(_KEYS[:-1], values, strict=True))
     return json.dumps({**state, "checksum": _checksum(state)}) + "\n"
 
 
 def read(
     path: str | os.PathLike[str], plan: Plan, seen: set[str]
-) -> tuple[tuple[dict[str, int], dict[str, str], set[str], Sums], float]:
-    """Return batches, those inside them, incomplete ones and sums, and the eps of what clients ran.
+) -> tuple[tuple[dict[str, int], dict[str, str], Sums], float]:
+    """Return batches, those inside them and sums, and the eps of what clients ran.
 
     A damaged file, and one of another plan, is refused.
     """
@@ -63,15 +61,13 @@ def read(
         batches = state["batches"]
         if not isinstance(batches, dict) or not all(type(n) is int and 0 < n <= 10**15 for n in batches.values()):
             raise _wrong("batches: be ids with their numbers of users", shown)
-        inside, incomplete = state["inside"], state["incomplete"]
+        inside = state["inside"]
         pairs = inside.items() if isinstance(inside, dict) else [(None, None)]
         if not all(is_id(part) and part not in batches and is_id(whole) and whole in batches for part, whole in pairs):
             raise _wrong("inside: say which batch is a part of which", shown)
-        if not isinstance(incomplete, list) or not all(isinstance(b, str) and b in batches for b in incomplete):
-            raise _wrong("incomplete: be ids of its batches", shown)
         if not isinstance(epsilon := state["program_epsilon"], float) or not epsilon >= 0:
             raise _wrong("program_epsilon: be an eps", shown)
-        return (batches, inside, {*incomplete}, _sums(plan, batches, state["sums"], shown)), epsilon
+        return (batches, inside, _sums(plan, batches, state["sums"], shown)), epsilon
 
 
 def _wrong(what: str, shown: str, got: str = "something else") -> ParameterError:

@@ -40,7 +40,6 @@ class _Held(NamedTuple):
     users: int = 0
     near: int = 0  # bytes of messages in memory
     far: tuple[int, ...] = (0,) * FILES  # bytes of messages in each file
-    complete: bool = True  # whether ``batches`` are all
 
 
 class Shuffler:
@@ -171,7 +170,6 @@ class Shuffler:
             users=held.users + users,
             near=len(self._near),
             for_release=both_for_release(held.for_release, for_release),
-            complete=held.complete and (header is None or header.complete),
         )
         if new.near > self._memory:
             new = self._scattered(new)
@@ -257,9 +255,7 @@ class Shuffler:
         held, read = self._held, 0
         length = held.near + sum(held.far)
         inside, number = tuple(sorted(held.batches)), length // self._size
-        header = Header(
-            self.plan.digest, held.users, number, self._size, held.for_release, held.id, inside, held.complete
-        )
+        header = Header(self.plan.digest, held.users, number, self._size, held.for_release, held.id, inside)
 
         def parts() -> Iterator[bytearray]:
             nonlocal read
