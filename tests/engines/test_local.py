@@ -320,6 +320,6 @@ def test_a_header_says_nothing_about_rows(parquet: Path, tmp_path: Path) -> None
     out = tmp_path / "r.parquet"
     Local().privatize(plan_with(), parquet, out)
     metadata = pq.ParquetFile(out).schema_arrow.metadata
-    assert set(metadata) == {b"shuffledp batch 2"}
+    assert set(metadata) == {b"shuffledp batch 3"}
     said = {"plan", "id", "users", "messages", "bytes", "for_release", "made_from"}
-    assert set(json.loads(metadata[b"shuffledp batch 2"])) == said
+    assert set(json.loads(metadata[b"shuffledp batch 3"])) == said
