@@ -91,18 +91,6 @@ def test_declared_quantiles_are_shown_in_place_of_bins(home: Path) -> None:
     assert answer.estimate().quantiles().labels == ["p50", "p95", "p99"]  # type: ignore[attr-defined]
 
 
-def test_plans_from_before_quantiles_keep_their_digest() -> None:
-    """That of a plan that was written before a query could declare any."""
-    data = json.loads((EXAMPLES / "plans" / "latency.json").read_text("utf-8"))
-    del data["query"]["quantiles"]
-    data["query"]["mechanism"], data["delta"] = "grr:eps0=6.54051,d=120", 9.999999999999999e-10
-    data["guarantee"] |= {"delta": data["delta"], "local_epsilon": 6.54051}
-    old = sdp.Plan.from_dict(data)
-    assert old.digest == "ba09692804d5f08142c5361e196e7d79cf911bb9756da4d2d65635b46bab5f18"
-    declared = replace(old.query, quantiles=(0.5,))  # type: ignore[call-arg]
-    assert old.query.to_dict() == data["query"] and declared.to_dict() == {**data["query"], "quantiles": [0.5]}
-
-
 @pytest.mark.parametrize(
     ("quantiles", "words"),
     [

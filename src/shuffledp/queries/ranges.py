@@ -116,10 +116,6 @@ class RangeQuery(NumberQuery):
         width = self.domain.words(self.domain.width / self.bins)
         return f"the share of users in any range of {self.column!r}, in steps of {width}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON; quantiles only where some are declared, as plans from before they could be."""
-        return {key: value for key, value in super().to_dict().items() if key != "quantiles" or value}
-
     @cached_property
     def tree(self) -> TreeLevels:
         """The levels, and the frequency mechanism of each."""
