@@ -237,7 +237,7 @@ def test_unknown_keys_are_refused(place: tuple[Any, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("form", "advice"),
-    [("shuffledp-certificate/4", "verify it with a later version"), ("other/3", "certify again"), (3, "certify again")],
+    [("shuffledp-certificate/4", "verify it with another version"), ("other/3", "certify again"), (3, "certify again")],
 )
 def test_other_formats_are_refused(form: Any, advice: str) -> None:
     with pytest.raises(
