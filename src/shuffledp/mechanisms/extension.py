@@ -127,7 +127,7 @@ def imported(path: ClassPath) -> Any:
     found = getattr(module, path.name, None)
     if found is None:
         raise ParameterError(
-            f"{path.module}:{path.name} must name something in the module, got none of that name; correct it."
+            f"{path.module}:{path.name} must name a class or function, got none of that name in the module; correct it."
         )
     return found
 
