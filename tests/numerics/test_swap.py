@@ -238,7 +238,7 @@ def test_golden(entry: dict[str, Any]) -> None:
     answer = family.epsilon(n=entry["n"], delta=delta, tol=1e-5, side="upper").epsilon
     assert answer >= float(entry["lower_eps"])
     assert answer >= float(entry["ideal_eps"]) * (1 - 2e-9)
-    assert answer <= entry["claim2_eps"] * (1 + 1e-3)
+    assert answer <= entry["claim2_eps"] * (1 + 2e-3)
     at = family.log_delta(np.array([answer]), n=entry["n"], tol=1e-5, side="upper")[0]
     assert at <= math.log(delta) + 0.01
 

@@ -17,8 +17,7 @@ from shuffledp.numerics.moments import log_growth, product_rounding, tilted_vari
 from shuffledp.numerics.swap.curve import on_grid, shifted, without_free_users
 from shuffledp.numerics.swap.family import mean_modulus
 from shuffledp.numerics.swap.groups import group_rounding
-from shuffledp.numerics.swap.lines import raised_values
-from shuffledp.numerics.swap.sums import Line, log_modulus, log_top, phase_rounding, weighed
+from shuffledp.numerics.swap.sums import Line, log_modulus, log_top, weighed
 from shuffledp.numerics.swap.waiting import (
     _DEPTHS,
     Others,
@@ -72,21 +71,6 @@ def test_weighed() -> None:
     assert short  # without the charge some are below
 
 
-def test_phase_rounding() -> None:
-    """M with a relative error of 1e-9: A(M) moves by less than what is charged, and by more than a rounding."""
-    m, beta, error = 300, 0.3, 1e-9
-    made = Waiting.of(row(beta), Others.fixed(row(m + 1.0)), row(200.0), blocks=True)
-    for angle in (0.0, 0.01, 0.3):
-        at = np.array([-0.001 + 1j * angle])
-        one = np.zeros(1, dtype=np.int64)
-        (wave, less), (moved, _) = (made.sum(one, z, np.zeros(1)) for z in (at, at + error * np.exp(0.7j)))
-        size = float(np.exp(made.log_sum(one, at.real)[0]))
-        charged = phase_rounding(row(float(m)), row(error), less, row(0.0))[0] * size
-        assert charged >= abs(moved[0] - wave[0])
-        assert charged < 1e-3 * size
-    assert abs(moved[0] - wave[0]) > 1e-16
-
-
 @pytest.mark.parametrize(("beta", "most"), [(0.3, 7.0), (1e-9, 3e11), (0.999, 12.0)])
 def test_rest_of_waiting(beta: float, most: float) -> None:
     with mp.workdps(40):
@@ -111,7 +95,7 @@ def test_blocks_of_waits_and_all_waits(beta: float, m: int) -> None:
 def test_chord_of_waits() -> None:
     """Between two places the chord is above; a value of the lower place alone would be below."""
     m, beta, deep = 50, 0.2, 0.5
-    made = Waiting.of(row(beta), Others.fixed(row(m + 1.0)), row(500.0), blocks=True)
+    made = Waiting.of(row(beta), Others.fixed(row(m + 1.0)), row(500.0))
     zero = np.zeros(_DEPTHS.size, dtype=np.int64)
     table = made.log_sum(zero, -deep * _DEPTHS)[None]
     depth = np.linspace(0.0, 1.2, 300)
@@ -157,22 +141,6 @@ def test_group_rounding() -> None:
             assert abs(found / exact - 1) <= Fraction(group_rounding(messages))
             short += found < exact
     assert short  # without the charge some are below
-
-
-def test_raised_values() -> None:
-    """Masses that lost digits: E(Y - a)_+ is at least what it has to be at every a again."""
-    points, mass = np.array([[-1.0, -0.25, 0.5, 2.0]]), np.array([[0.4, 0.3, 0.2, 0.1]])
-    at = np.linspace(-2.0, 2.5, 200)
-
-    def excess(values: np.ndarray, weight: np.ndarray, a: np.ndarray) -> np.ndarray:
-        return np.asarray((np.maximum(values[0] - a[:, None], 0.0) * weight[0]).sum(axis=1))
-
-    lost = mass * (1.0 - 1e-4)
-    least = excess(points, mass, points[0])[None]
-    span = np.array([[3.0]])
-    raised = raised_values(points, np.append(lost[:, :1] + 1e-4, lost[:, 1:], axis=1), least, span)
-    assert np.all(excess(raised, np.append(lost[:, :1] + 1e-4, lost[:, 1:], axis=1), at) >= excess(points, mass, at))
-    assert np.any(excess(points, lost, points[0]) < least[0])
 
 
 @pytest.mark.parametrize("single", [True, False])

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import gammaln
 
 from reference.fractions_oracle import exp_enclosure
 from reference.randomizers import floats, grr
@@ -23,7 +22,7 @@ from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.proof.swap import cap, propose, prove
 from shuffledp.numerics.rows import take_rows
 from shuffledp.numerics.swap.curve import SwapCurve
-from shuffledp.numerics.swap.lines import by_join, join, largest_bound, smallest_maximum
+from shuffledp.numerics.swap.lines import largest_bound, smallest_maximum
 from shuffledp.numerics.swap.pair import SwapPair
 from shuffledp.numerics.swap.sums import Line, Swapped, log_screen, log_upper, nodes_beyond
 from shuffledp.numerics.swap.waiting import Others, Waiting
@@ -41,9 +40,9 @@ def exact_a(beta: float, others: list[int], mass: list[float], r: complex) -> co
     )
 
 
-def waiting_of(beta: float, others: list[int], mass: list[float], kept: float, *, blocks: bool = False) -> Waiting:
+def waiting_of(beta: float, others: list[int], mass: list[float], kept: float) -> Waiting:
     law = Others(np.array([others], dtype=float), np.log([mass]), np.zeros(1))
-    return Waiting.of(np.array([beta]), law, np.array([kept]), blocks=blocks)
+    return Waiting.of(np.array([beta]), law, np.array([kept]))
 
 
 CASES = [
@@ -61,12 +60,11 @@ def test_waiting_times_are_summed_from_above(beta: float, others: list[int], mas
     row = np.zeros(60, dtype=np.int64)
     log_r = -np.linspace(0.0, 30.0, 60) / others[0]
     wanted = np.log([exact_a(beta, others, mass, math.exp(x)).real for x in log_r])
-    for blocks in (False, True):
-        made = waiting_of(beta, others, mass, 80.0, blocks=blocks)
-        found = made.log_sum(row, log_r)
-        rest = np.exp(made.log_rest - wanted)  # what is not summed is charged elsewhere
-        assert np.all(np.log(np.exp(found - wanted) + rest) >= 0.0)
-        assert np.all(found[:20] <= wanted[:20] + (0.02 if others[0] < 100 else 2e-3))
+    made = waiting_of(beta, others, mass, 80.0)
+    found = made.log_sum(row, log_r)
+    rest = np.exp(made.log_rest - wanted)  # what is not summed is charged elsewhere
+    assert np.all(np.log(np.exp(found - wanted) + rest) >= 0.0)
+    assert np.all(found[:20] <= wanted[:20] + (0.02 if others[0] < 100 else 2e-3))
 
 
 def test_a_closed_form_is_used_among_many() -> None:
@@ -76,22 +74,12 @@ def test_a_closed_form_is_used_among_many() -> None:
 
 @pytest.mark.parametrize(("beta", "others", "mass"), [CASES[1], CASES[2], CASES[5]])
 def test_chords_are_above_and_close(beta: float, others: list[int], mass: list[float]) -> None:
-    made = waiting_of(beta, others, mass, 80.0, blocks=True)
+    made = waiting_of(beta, others, mass, 80.0)
     log_r = -np.linspace(0.0, 70.0, 5000) / made.fewest[0]
     row = np.zeros(log_r.size, dtype=np.int64)
     slow, quick = made.log_sum(row, log_r), made.log_sums(row, log_r, np.zeros(1))
     assert np.all(quick >= slow - 1e-13)
     assert np.all(quick[slow > slow[0] - 10.0] <= slow[slow > slow[0] - 10.0] + 1e-3)
-
-
-@pytest.mark.parametrize(("beta", "others", "mass"), CASES)
-def test_complex_sums_are_the_same_polynomial(beta: float, others: list[int], mass: list[float]) -> None:
-    made = waiting_of(beta, others, mass, 80.0, blocks=True)
-    m = np.exp(np.array([0.0, 1.0j, -0.5 + 2.0j, -3.0 + 1.0j]) / others[0])
-    found, _ = made.sum(np.zeros(m.size, dtype=np.int64), np.log(m), np.zeros(m.size))
-    wanted = [exact_a(beta, others, mass, z) for z in m]
-    rest = math.exp(float(made.log_rest[0]))
-    assert np.all(np.abs(found - wanted) <= 0.02 * np.abs(wanted[0]) + 2.0 * rest)
 
 
 def law_at(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
@@ -191,40 +179,6 @@ def test_a_type_that_is_not_evaluated_is_bounded_from_above(seeds: int) -> None:
     assert min(found) >= -1e-12 and np.quantile(found, 0.1) < 0.05
 
 
-@examples(60)
-@given(st.integers(0, 10**6), st.floats(0.0, 0.8))
-def test_the_joined_law_dominates_every_type(seed: int, eps: float) -> None:
-    rng = np.random.default_rng(seed)
-    rows = rng.dirichlet(np.ones(rng.integers(2, 5)), size=rng.integers(2, 4)) * rng.choice([1.0, 0.8])
-    rows = np.maximum(rows, 1e-6)
-    x, t = law_at(rows, eps)
-    y, mass = (part[0] for part in join(x[None], t[None]))
-    assert np.all(mass >= 0.0) and mass.sum() <= 1.0 + 1e-12
-    nothing = max(1.0 - mass.sum(), 0.0)
-    for a in [*np.linspace(y.min() - 0.1, y.max(), 25), *x.ravel()]:
-        whole = np.maximum(y - a, 0.0) @ mass + nothing * max(-a, 0.0)
-        for k in range(len(x)):
-            own = np.maximum(x[k] - a, 0.0) @ t[k] + max(1.0 - t[k].sum(), 0.0) * max(-a, 0.0)
-            assert own <= whole * (1.0 + 1e-12) + 1e-15
-
-
-@pytest.mark.parametrize(("q", "n", "eps"), [(3, 60, 0.1), (2, 2000, 0.004), (5, 400, 0.05)])
-def test_phases_are_cheaper_than_moduli_and_above_constant_datasets(q: int, n: int, eps: float) -> None:
-    """One type: its law dominates itself, and n - 1 copies, the victim displacing nobody, are below the bound."""
-    rows = np.array(floats(grr(2, q)))
-    x, t = law_at(rows, eps)
-    x, t = x[:1], t[:1]
-    waiting = waiting_of(2.0 / (q + 1.0), [n - 1], [1.0], 60.0, blocks=True)
-    c = np.array([1.5 / math.sqrt(n)])
-    line = Line.at(c, np.sqrt(n * tilt(x, t, c).variance), np.full(1, 0.01))
-    types = Swapped(x, tilt(x, t, c), waiting, line)
-    with_phases, moduli = log_upper(types, phases=True)[0], log_upper(types)[0]
-    k = np.arange(n)
-    mass = gammaln(n) - gammaln(k + 1) - gammaln(n - k) + k * math.log(t[0, 0]) + (n - 1 - k) * math.log(t[0, 1])
-    truth = np.exp(mass) @ np.maximum(k * x[0, 0] + (n - 1 - k) * x[0, 1], 0.0) / (n - 1)
-    assert math.log(truth) - 1e-9 <= with_phases <= moduli
-
-
 @pytest.mark.parametrize("n", [40, 200, 500])
 def test_symbols_that_one_type_never_sends_are_added_to_every_bound(n: int) -> None:
     """The third symbol, which users of the third type never send, counts from eps = log 1.4 on downward.
@@ -242,7 +196,6 @@ def test_symbols_that_one_type_never_sends_are_added_to_every_bound(n: int) -> N
         assert found >= truth.at(eps, fine).log_delta
         with np.errstate(all="ignore"):
             here, _ = curve.placed(eps)
-            assert np.all(by_join(here, 0.01) >= here.log_bare.max())
             assert largest_bound(here, 0.01) >= smallest_maximum(here, 0.01) - 1e-9 >= here.log_bare.max() - 2e-9
 
 
@@ -263,7 +216,6 @@ def test_no_tuning_constant_makes_a_value_smaller_than_it_may_be(monkeypatch: py
         ("LEADERS", 1),
         ("CLOSE", 100.0),
         ("GRAINY", 0.0),
-        ("NEARLY_JOINED", 100.0),
     ):
         with monkeypatch.context() as changed:
             changed.setattr(tuning, name, value)

@@ -235,7 +235,7 @@ def _smallest(
 ) -> tuple[str, float, tuple[Step, ...]]:
     """The bound that proves the smallest eps, that eps, and its steps.
 
-    Proofs of the swap bound do without the phases, so they may need a larger eps than it gives, or than another bound.
+    Proofs of the swap bound try other lines than floats do, so they may need a larger eps, or than another bound.
     """
     asked = {
         name: family.epsilon(n=question.n, delta=delta, tol=0.5 * tol, side="upper").epsilon

@@ -121,7 +121,7 @@ def _method_for(law: Law, n: int, epsilon: float, delta: float, tol: float, atte
 
 
 def _provable(members: Sequence[SwapPair], n: int, epsilon: float, delta: float, tol: float) -> float:
-    """The smallest eps, in floats, at which a sum of moduli is enough: proofs do not use the phases."""
+    """The smallest eps, in floats, at which one of the lines of a proof is enough."""
     from ..numerics.proof.swap import cap, propose
 
     limit, log_delta = min(cap(members), _LARGEST), math.log(delta)

@@ -98,7 +98,6 @@ DEPTH = 60.0
 #: With fewer expected free users the swap bound is the local delta.
 NOBODY_FREE = 1e-6
 #: The same where the types are a table: with fewer free users all types would be summed, over thousands of nodes.
-#: With few types, and up to four times this many free users, one law that dominates all types is tried even far from 0.
 FEW_FREE = 12.0
 #: The widest dither of a usual swap sum, in tilted deviations.
 WIDEST_SWAP_DITHER = 0.05
@@ -118,10 +117,6 @@ CONTENDERS = 3
 BEHIND = 2.0
 #: A first guess looks at this many types, those of the largest spread.
 GUESSED_TYPES = 4
-#: The law that dominates all types is used if its spread is at most this many times that of the worst type.
-NEARLY_JOINED = 1.1
-#: Up to this many types x symbols that law is tried.
-MOST_JOINED = 256
 #: Laws with more than twice as many symbols are spread onto this many values of X ...
 GRID = 4096
 #: ... if that raises E X^2 by at most this share, and so eps by half of it.

@@ -1,4 +1,4 @@
-"""The largest U over all types of a row, on the best of several lines, or by one law that dominates all types.
+"""The largest U over all types of a row, on the best of several lines.
 
 (c, h, s) must be the same for all types of a row (docs/swap.md, "Common contour"), so the types are compared on one
 line at a time, and the best line is the one with the smallest maximum.
@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import tuning
-from ..ledger import charge
-from ..line import saddle, tilt
+from ..line import tilt
 from ..pair import FloatArray, IntArray
 from ..rows import take_rows
 from .pair import largest_of, ranges
@@ -28,8 +27,6 @@ LINES = (
 )
 _SCALES, _DITHERS = (np.array(part) for part in zip(*LINES, strict=True))
 _USUAL = _DITHERS == FINE
-#: Values of X closer together than this share of E(X - a)_+ are merged: slopes between them would be noise.
-_COINCIDE = 2.0**-24
 
 
 class At(NamedTuple):
@@ -79,10 +76,10 @@ def largest_bound(here: At, dither: float) -> FloatArray:
 
 
 def smallest_maximum(here: At, dither: float) -> FloatArray:
-    """max over types of log(U + exposed) of every row, on the best of several lines, or by one dominating law.
+    """max over types of log(U + exposed) of every row, on the best of several lines.
 
-    If the saddle is only a few deviations from 0, moduli cost much: one dominating law, or other abscissas, may be
-    better.  If one X is many steps wide, lattices resonate, and wider dithers may be better.
+    If the saddle is only a few deviations from 0, moduli cost much, and other abscissas may be better.  If one X is
+    many steps wide, lattices resonate, and wider dithers may be better.
     """
     flat = on_line(here, np.zeros_like(here.first), dither)
     value = np.maximum.reduceat(flat, here.first)
@@ -91,12 +88,6 @@ def smallest_maximum(here: At, dither: float) -> FloatArray:
     grainy = (law.max(axis=1) - law.min(axis=1)) > tuning.GRAINY * here.deviation
     if grainy.any():
         grainy &= _resonates(here, flat, dither)
-    able = (close | grainy) & (here.types * here.x.shape[1] <= tuning.MOST_JOINED)
-    rows = np.flatnonzero(able & (here.waiting.closed | (here.waiting.others.shape[1] == 1)))  # else A has many blocks
-    if rows.size:
-        found = by_join(here.take(rows), dither)
-        close[rows[found < value[rows]]] = False
-        value[rows] = np.fmin(value[rows], found)
     if (close | grainy).any():
         best, k = _best_line(here, flat, (close[:, None] & _USUAL) | (grainy[:, None] & ~_USUAL), dither)
         rows = np.flatnonzero(best < value)
@@ -145,62 +136,3 @@ def on_line(here: At, k: IntArray, dither: float) -> FloatArray:
         some = left[largest_of(bound[left], owner[left], tuning.AT_ONCE)]
     # a row that reaches log 1 ends early: its open types cannot matter
     return value
-
-
-def by_join(here: At, dither: float) -> FloatArray:
-    """log(U + exposed) for one law that dominates every type; inf where it is much wider than the types.
-
-    Symbols that some types never send are split off first, as in Theorem 1: they add at most the largest exposed.
-    """
-    types = here.types[:, None]
-    kind = here.first[:, None] + np.minimum(np.arange(types.max()), types - 1)  # the last type may be repeated
-    x, t = here.x[kind], here.t[kind]
-    y, mass = join(x, t)
-    good = np.flatnonzero((mass * y * y).sum(axis=1) <= tuning.NEARLY_JOINED * (t * x * x).sum(axis=2).max(axis=1))
-    out = np.full(here.first.size, np.inf)
-    if good.size:
-        y, mass, copies = y[good], mass[good], here.copies[good]
-        c = saddle(y, mass, copies, here.c[good])
-        at = tilt(y, mass, c)
-        deviation = np.maximum(np.sqrt(copies * at.variance), 1e-3 / c)
-        line = Line.at(c, deviation, np.full(c.size, dither))
-        out[good] = log_upper(Swapped(y, at, take_rows(here.waiting, good).in_blocks(), line), phases=True)
-    return np.asarray(np.logaddexp(out, np.maximum.reduceat(here.log_bare, here.first)))
-
-
-def join(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The least law on the values of all types (row, type, symbol) that dominates each in increasing convex order.
-
-    E(X - a)_+ of every type is convex in a, and linear between the values.  The largest of these at each value,
-    connected by straight lines, is convex too: it is E(Y - a)_+ of a law whose masses are the changes of slope.
-    """
-    rows = len(x)
-    points = np.sort(np.concatenate([x.reshape(rows, -1), np.zeros((rows, 1))], axis=1), axis=1)
-    least = np.max([_excess(x[:, k], t[:, k], points) for k in range(x.shape[1])], axis=0)
-    step, span = np.diff(points, axis=1), (points[:, -1] - points[:, 0])[:, None]
-    apart = step > _COINCIDE * least[:, :-1] + 1e-12 * span
-    slope = np.where(apart, np.diff(least, axis=1) / np.where(apart, step, 1.0), np.nan)
-    slope = np.concatenate([np.full((rows, 1), -1.0), slope, np.zeros((rows, 1))], axis=1)
-    for i in range(1, slope.shape[1]):  # merged values keep the slope before them, which only raises the function
-        slope[:, i] = np.where(np.isnan(slope[:, i]), slope[:, i - 1], slope[:, i])
-    mass = np.maximum(np.diff(slope, axis=1), 0.0)
-    mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0) * (1.0 + 1e-15)  # a law, even after rounding
-    return raised_values(points, mass, least, span), mass
-
-
-def _excess(x: FloatArray, t: FloatArray, points: FloatArray) -> FloatArray:
-    """E(X - a)_+ at every point a; "nothing" counts as the value 0."""
-    excess = (np.maximum(x[:, None, :] - points[:, :, None], 0.0) @ t[:, :, None])[:, :, 0]
-    return np.asarray(excess + np.maximum(1.0 - t.sum(axis=1), 0.0)[:, None] * np.maximum(-points, 0.0))
-
-
-@charge("rounding of the law that dominates all types", "docs/swap.md, one dominating law")
-def raised_values(points: FloatArray, mass: FloatArray, least: FloatArray, span: FloatArray) -> FloatArray:
-    """The values of Y, raised so that E(Y - a)_+ is at least ``least`` at every a although the masses are rounded.
-
-    E(Y - a)_+ is summed again from the masses.  As it is at most range Pr[Y > a], raising all values by the range times
-    the largest relative shortfall makes up for it at every a.
-    """
-    excess = _excess(points, mass, points)
-    short = np.where(least > 0.0, least / np.maximum(excess, 1e-300), 1.0).max(axis=1) - 1.0
-    return np.asarray(points + span * (np.maximum(short, 0.0)[:, None] + 1e-12))

@@ -58,18 +58,13 @@ def log_top(at: Tilt) -> FloatArray:
 
 
 @np.errstate(all="ignore")
-def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
-    """log U of every row; inf where the arithmetic fails.
-
-    With ``phases`` the row's law must dominate those of all types in increasing convex order (lines.py).  Then E(S)_+
-    is largest if everybody has that law, and no modulus is needed.  The sum of Re[A(M(z)) e^(s^2 z^2/2)/z^2] is at
-    least E(S + dither)_+ for every k separately, so A may be summed in blocks of waiting times.
-    """
+def log_upper(types: Swapped) -> FloatArray:
+    """log U of every row; inf where the arithmetic fails."""
     line, top, peak = types.line, log_top(types.at), types.peak
     last = whole_blocks(node_count(types))
     total = np.empty(top.size)
     for part in chunks(2.0 * ((last + 1.0) / tuning.BLOCK + tuning.BLOCK) * types.x.shape[1]):
-        total[part] = _sum(take_rows(types, part), last[part], top[part], peak[part], phases=phases)
+        total[part] = _sum(take_rows(types, part), last[part], top[part], peak[part])
     return weighed(total, peak, line)
 
 
@@ -102,7 +97,7 @@ def dithered_count(line: Line) -> FloatArray:
     return np.where(count >= 0.0, count, 0.0)
 
 
-def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *, phases: bool) -> FloatArray:
+def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray) -> FloatArray:
     """The sum over all nodes, in units of e^peak: large blocks node by node, the others by upper values."""
     x, at, waiting, (c, h, s) = types
     row, number = blocks(last)
@@ -117,37 +112,10 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
     for node in in_parts(x, at, h, row, number):
         r = np.broadcast_to(node.row[:, None], node.y.shape)
         value = np.exp(waiting.log_sums(r, log_modulus(node, top), top) - peak[r])
-        if phases:
-            value = _real_parts(types, node, value, top, peak)
         value *= 2.0 * np.exp(-0.5 * (s[r] * node.y) ** 2) / (c[r] ** 2 + node.y**2)
         value[node.y == 0.0] *= 0.5
         total = total + np.bincount(node.row, value.sum(axis=1), len(x))
     return np.asarray(total)
-
-
-def _real_parts(types: Swapped, node: Nodes, size: FloatArray, top: FloatArray, peak: FloatArray) -> FloatArray:
-    """Re[A(M) e^(i s^2 c y) (conj z)^2/|z|^2] at every node, rounded up; ``size`` stands for it where it is tiny."""
-    out, live = size.copy(), size > np.exp(-tuning.SWAP_CUT)
-    row, y = np.broadcast_to(node.row[:, None], size.shape)[live], node.y[live]
-    c, _, s = take_rows(types.line, row)
-    log_m = node.log_size[live] + types.at.log_m[row] + 1j * node.phase[live]
-    wave, less = types.waiting.sum(row, log_m, peak[row])
-    wave *= np.exp(1j * (s * s * c * y - 2.0 * np.arctan2(y, c)))
-    doubt = node.doubt[live] + (top - types.at.log_m)[row]
-    error = phase_rounding(types.waiting.others[row].max(axis=1), doubt, less, s * s * c * y)
-    out[live] = np.where(less > 1e-6, np.minimum(wave.real + error * size[live], size[live]), size[live])
-    return out
-
-
-@charge("rounding of a term with its phase", "docs/proofs.md, Lemma 9")
-def phase_rounding(others: FloatArray, doubt: FloatArray, less: FloatArray, turn: FloatArray) -> FloatArray:
-    """The error of A(M) e^(i turn) over A(|M|).
-
-    M^(n-1-k) carries n - 1 times the relative error of M, 1 - (1-beta)/M its absolute error, and every phase a few
-    roundings of its own size; the first two are divided by |1 - (1-beta)/M| = ``less``.
-    """
-    grown = np.expm1(np.minimum(2.0 * others * doubt, 50.0)) + 1e-12
-    return np.asarray((grown + doubt + ULP) / np.minimum(less, 1.0) + ULP * turn)
 
 
 @charge("rounding of |M| at a node", "docs/proofs.md, Lemma 9")

@@ -13,7 +13,6 @@ import numpy as np
 
 from .. import tuning
 from ..ledger import charge
-from ..line import ComplexArray
 from ..pair import FloatArray, IntArray
 from ..rows import ULP, chunks
 
@@ -58,8 +57,8 @@ class Waiting(NamedTuple):
 
     @classmethod
     @np.errstate(all="ignore")
-    def of(cls, beta: FloatArray, among: Others, kept: FloatArray, *, blocks: bool = False) -> Waiting:
-        """All k except some of total probability about e^-kept; with ``blocks`` no row has a closed form.
+    def of(cls, beta: FloatArray, among: Others, kept: FloatArray) -> Waiting:
+        """All k except some of total probability about e^-kept.
 
         Examples
         --------
@@ -72,16 +71,11 @@ class Waiting(NamedTuple):
         most = np.floor(np.minimum((kept / -log_miss)[:, None], others - 1.0)) + 1.0  # k = 0, ..., most - 1
         fewest = others.min(axis=1)
         closed = (-log_miss * fewest >= kept + 2.0 * (_MOST_BEYOND + np.log(fewest))) | (beta >= 1.0)
-        closed &= not blocks
         rest = np.where(beta[:, None] < 1.0, rest_of_waiting(beta[:, None], most), -np.inf)
         log_rest = np.logaddexp.reduce(log_mass + rest, axis=1) if others.shape[1] > 1 else rest[:, 0]
         at = _edges(np.where(closed[:, None], 0.0, most), others, beta)
         fewest = (others - most + 1.0).min(axis=1)
         return cls(beta, log_miss, others, log_mass, closed, log_rest, fewest, kept, at[..., :-1], at[..., 1:] - 1.0)
-
-    def in_blocks(self) -> Waiting:
-        """The same without a closed form."""
-        return Waiting.of(self.beta, Others(self.others, self.log_mass, self.kept), self.kept, blocks=True)
 
     def log_sum(self, row: IntArray, log_r: FloatArray) -> FloatArray:
         """An upper value of log A at every r; ``row``, of the same shape, says whose it is."""
@@ -119,25 +113,6 @@ class Waiting(NamedTuple):
         mine = number[row[slow]]
         out[slow] = chord_of_waits(table, mine, (most[mine] - log_r[slow]) / deep[mine])
         return out
-
-    def sum(self, row: IntArray, log_m: ComplexArray, peak: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """A(M)/e^peak at complex M, by the same blocks, and |1 - q|, q = (1-beta)/M, which the sum was divided by.
-
-        sum_j (q^e_j - q^e_(j+1)) w_j over blocks between edges e_j is sum_j q^e_j (w_j - w_(j-1)).
-        """
-        log_q = self.log_miss[row] - log_m
-        at = np.concatenate([self.first, self.last[..., -1:] + 1.0], axis=2)
-        weight = np.diff(1.0 / (self.others[..., None] - self.last), axis=2, prepend=0.0, append=0.0)
-        start = np.log(self.beta)[:, None] + self.log_mass
-        total = np.empty(row.size, dtype=np.complex128)
-        for part in chunks(np.full(row.size, 2.0 * at[0].size)):
-            mine = row[part]
-            base = self.others[mine] * log_m[part, None] + (start[mine] - peak[part, None])
-            wave = at[mine] * log_q[part, None, None]
-            wave += base[..., None]
-            total[part] = np.einsum("kpe,kpe->k", np.exp(wave, out=wave), weight[mine])
-        less = -np.expm1(log_q)
-        return total / less, np.abs(less)
 
 
 def _edges(most: FloatArray, others: FloatArray, beta: FloatArray) -> FloatArray:
