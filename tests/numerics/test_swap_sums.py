@@ -67,11 +67,6 @@ def test_waiting_times_are_summed_from_above(beta: float, others: list[int], mas
     assert np.all(found[:20] <= wanted[:20] + (0.02 if others[0] < 100 else 2e-3))
 
 
-def test_a_closed_form_is_used_among_many() -> None:
-    assert waiting_of(0.5, [1000], [1.0], 60.0).closed[0]
-    assert not waiting_of(0.5, [100], [1.0], 60.0).closed[0]
-
-
 @pytest.mark.parametrize(("beta", "others", "mass"), [CASES[1], CASES[2], CASES[5]])
 def test_chords_are_above_and_close(beta: float, others: list[int], mass: list[float]) -> None:
     made = waiting_of(beta, others, mass, 80.0)

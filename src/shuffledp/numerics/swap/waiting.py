@@ -16,8 +16,6 @@ from ..ledger import charge
 from ..pair import FloatArray, IntArray
 from ..rows import ULP, chunks
 
-#: The closed form of the sum over k is used where at most e^-this of the sum is due to k beyond n/2.
-_MOST_BEYOND = 5.0
 #: Charged on every A for the roundings that do not grow with n.
 _SUMMING = 1e-12
 #: The least log(1 - beta), which stands for beta = 1.
@@ -42,17 +40,16 @@ class Others(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """The law of k, by row: k in blocks [first, last], or a closed form for all k where many users are free."""
+    """The law of k, by row, in blocks [first, last] of consecutive k."""
 
     beta: FloatArray
     log_miss: FloatArray  # log(1 - beta), not below _NEVER
     others: FloatArray  # (row, part)
     log_mass: FloatArray  # (row, part)
-    closed: np.ndarray
     log_rest: FloatArray  # log of a bound on the probability of larger k
     fewest: FloatArray  # the smallest power of r in A
     kept: FloatArray
-    first: FloatArray  # (row, part, block); rows in a closed form have no block
+    first: FloatArray  # (row, part, block)
     last: FloatArray
 
     @classmethod
@@ -63,56 +60,45 @@ class Waiting(NamedTuple):
         Examples
         --------
         >>> made = Waiting.of(np.array([0.5]), Others.fixed(np.array([100.0])), np.array([60.0]))
-        >>> float(made.log_sum(np.zeros(1, dtype=np.int64), np.zeros(1))[0].round(3))
-        -4.585
+        >>> float(made.log_sum(np.zeros(1, dtype=np.int64), np.zeros(1))[0].round(2))
+        -4.58
         """
         others, log_mass = among.number, among.log_mass
         log_miss = np.maximum(np.log1p(-beta), _NEVER)
         most = np.floor(np.minimum((kept / -log_miss)[:, None], others - 1.0)) + 1.0  # k = 0, ..., most - 1
-        fewest = others.min(axis=1)
-        closed = (-log_miss * fewest >= kept + 2.0 * (_MOST_BEYOND + np.log(fewest))) | (beta >= 1.0)
         rest = np.where(beta[:, None] < 1.0, rest_of_waiting(beta[:, None], most), -np.inf)
         log_rest = np.logaddexp.reduce(log_mass + rest, axis=1) if others.shape[1] > 1 else rest[:, 0]
-        at = _edges(np.where(closed[:, None], 0.0, most), others, beta)
-        fewest = (others - most + 1.0).min(axis=1)
-        return cls(beta, log_miss, others, log_mass, closed, log_rest, fewest, kept, at[..., :-1], at[..., 1:] - 1.0)
+        at, fewest = _edges(most, others, beta), (others - most + 1.0).min(axis=1)
+        return cls(beta, log_miss, others, log_mass, log_rest, fewest, kept, at[..., :-1], at[..., 1:] - 1.0)
 
     def log_sum(self, row: IntArray, log_r: FloatArray) -> FloatArray:
         """An upper value of log A at every r; ``row``, of the same shape, says whose it is."""
         flat, at = row.ravel(), log_r.ravel()
         out = np.empty((at.size, self.others.shape[1]))
-        for some in (np.flatnonzero(self.closed[flat]), np.flatnonzero(~self.closed[flat])):
-            for part in chunks(np.full(some.size, float(self.first.shape[1] * self.first.shape[2] + 1))):
-                place, mine = some[part], flat[some[part]]
-                law = self.beta[mine, None], self.log_miss[mine, None], self.others[mine], at[place, None]
-                closed = self.closed[mine[0]]
-                out[place] = all_waits(*law) if closed else blocks_of_waits(*law, self.first[mine], self.last[mine])
+        for part in chunks(np.full(at.size, float(self.first.shape[1] * self.first.shape[2] + 1))):
+            mine = flat[part]
+            law = self.beta[mine, None], self.log_miss[mine, None], self.others[mine], at[part, None]
+            out[part] = blocks_of_waits(*law, self.first[mine], self.last[mine])
         if out.shape[1] > 1:  # the mean over the numbers of others
             return np.asarray(np.logaddexp.reduce(out + self.log_mass[flat], axis=1) + _SUMMING).reshape(row.shape)
         return out[:, 0].reshape(row.shape)
 
     def log_sums(self, row: IntArray, log_r: FloatArray, top: FloatArray) -> FloatArray:
-        """The same at many nodes, by chords where A is expensive; ``top`` is the largest log r of a row.
+        """The same at many nodes, by chords; ``top`` is the largest log r of a row.
 
         Consecutive rows of the same law share their chords.
         """
-        rows = np.flatnonzero(~self.closed | (self.others.shape[1] > 1))
-        law = np.column_stack([self.beta, self.kept, self.others, self.log_mass])[rows]
-        start = np.flatnonzero(np.append(True, (law[1:] != law[:-1]).any(axis=1))) if rows.size else rows
-        if not rows.size or log_r.size <= 2 * tuning.PLACES * start.size:
+        law = np.column_stack([self.beta, self.kept, self.others, self.log_mass])
+        start = np.flatnonzero(np.append(True, (law[1:] != law[:-1]).any(axis=1)))
+        if log_r.size <= 2 * tuning.PLACES * start.size:
             return self.log_sum(row, log_r)
-        number = np.full(top.size, -1)
-        number[rows] = np.repeat(np.arange(start.size), np.diff(start, append=rows.size))
-        slow = number[row] >= 0
-        out = np.empty(log_r.shape)
-        out[~slow] = self.log_sum(row[~slow], log_r[~slow])
-        most, least = (pick.reduceat(top[rows], start) for pick in (np.maximum, np.minimum))
-        deep = tuning.DEPTH / self.fewest[rows[start]] + most - least
+        number = np.repeat(np.arange(start.size), np.diff(start, append=len(law)))
+        most, least = (pick.reduceat(top, start) for pick in (np.maximum, np.minimum))
+        deep = tuning.DEPTH / self.fewest[start] + most - least
         places = most[:, None] - deep[:, None] * _DEPTHS
-        table = self.log_sum(np.broadcast_to(rows[start, None], places.shape), places)
-        mine = number[row[slow]]
-        out[slow] = chord_of_waits(table, mine, (most[mine] - log_r[slow]) / deep[mine])
-        return out
+        table = self.log_sum(np.broadcast_to(start[:, None], places.shape), places)
+        mine = number[row]
+        return chord_of_waits(table, mine, (most[mine] - log_r) / deep[mine])
 
 
 def _edges(most: FloatArray, others: FloatArray, beta: FloatArray) -> FloatArray:
@@ -152,22 +138,6 @@ def blocks_of_waits(
     terms = np.exp(ends * down) * np.expm1((last - first + 1.0) * down) / (m[..., None] - last)
     total = np.where(last >= first, terms, 0.0).sum(axis=-1) / np.expm1(down[..., 0])
     return np.asarray(np.log(beta * total) + m * log_r + np.maximum(log_q[..., 0], 0.0) * top + _SUMMING)
-
-
-@charge("waiting times in a closed form", "docs/swap.md, Theorem 2: A rises with r")
-def all_waits(beta: FloatArray, log_miss: FloatArray, m: FloatArray, log_r: FloatArray) -> FloatArray:
-    """log of A(r) over all k: with x = k/m, 1/(1-x) <= 1 + x + x^2 + x^3 + 2 x^4 up to x = 1/2, and at most m beyond.
-
-    Sums of q^k k^j, q = (1-beta)/r, are rational in q < 1; r is raised where q would exceed 1 - beta/2.  All k beyond
-    m/2 add at most m q^(m/2)/(1-q).  Roundings are relative to 1 - q >= beta/2.
-    """
-    log_r = np.maximum(log_r, log_miss - np.log1p(-0.5 * beta) + ULP)
-    log_q = log_miss - log_r
-    q, v = np.exp(log_q), -1.0 / (m * np.expm1(log_q))
-    fourth = 2.0 * (1.0 + q * (11.0 + q * (11.0 + q)))
-    series = 1.0 + q * v * (1.0 + v * (1.0 + q + v * (1.0 + q * (4.0 + q) + v * fourth)))
-    beyond = np.exp(np.log(m) + 0.5 * m * log_q)
-    return np.asarray(np.log(beta * v * (series + beyond)) + m * log_r + (_SUMMING + ULP / beta))
 
 
 @charge("A between two places", "docs/swap.md, Theorem 2")
