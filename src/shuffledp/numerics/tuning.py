@@ -107,8 +107,6 @@ CLOSE = 3.5
 GRAINY = 0.1
 #: A dither may be that of a normal law whose log delta is lower than the target by half of this.
 WIDE = 50.0
-#: Types whose M(c)^n differ by less than this, as logarithms, count as equally bad.
-ALIKE = 0.5
 #: How many types are tried in turn as the worst one before a line is placed.
 LEADERS = 8
 #: The best line is chosen for this many types, the worst ones on the usual line ...

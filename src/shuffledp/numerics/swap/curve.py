@@ -111,18 +111,10 @@ class SwapCurve(Curve):
         owner, first, copies = self._owner, self._first, self._copies
         laws = expose_rare(take_rows(self.members.laws, self._types)._replace(n=self.n[owner]))
         (x, bare), t = laws.at(eps[owner], "upper"), laws.t
-        c, sides = self._abscissas(x, t)
+        c, lead = self._abscissas(x, t)
         at = tilt(x, t, c[owner])
-        self._c, self._lead = c, (lead := largest_of(at.log_m, owner, 1))
-        log_m = at.log_m[lead]
-        # between two types the slope is a mean of theirs, and one may be 0; the wider type decides the dither
-        alike = np.zeros(owner.size, dtype=bool)
-        alike[[*sides, lead]] = True
-        alike &= copies[owner] * (log_m[owner] - at.log_m) <= tuning.ALIKE
-        variance, fall = (
-            np.maximum.reduceat(np.where(alike, part, 0.0), first)
-            for part in (at.variance, (at.weight * laws.v).sum(axis=1))
-        )
+        self._c, self._lead, log_m = c, lead, at.log_m[lead]
+        variance, fall = at.variance[lead], (at.weight[lead] * laws.v[lead]).sum(axis=1)
         log_target = np.clip(copies * log_m - np.log(c * self.n), -745.0, 0.0)
         # a dither of s costs (s c)^2/2 of log delta: it must not be wider than that of a normal law with this target
         widest = np.sqrt(tuning.WIDE - 2.0 * log_target) / c
@@ -139,33 +131,23 @@ class SwapCurve(Curve):
         return here, np.exp(eps) * c * copies * fall
 
     def _abscissas(self, x: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray]:
-        """c near the minimum of the largest n log M_x(c) - 2 log c over types x, and the largest types beside it.
+        """c near the minimum of the largest n log M_x(c) - 2 log c over types x, and the largest type there.
 
-        All these functions are convex in c.  So the minimum is on the side of c where the saddle of the largest one is,
-        and it is not below the point where the tangents at both ends of the bracket meet.
+        All these functions are convex in c, so the minimum is on the side where the saddle of the largest one is.
         """
         lead, start = self._lead, None if np.isnan(self._c).any() else self._c
         c = own = saddle(x[lead], t[lead], self._copies, start)
-        # by row: c, the value there, the slope and the type
-        low, high, best = np.full((3, 4, c.size), np.nan)
-        low[0], high[0], best[1], low[3], high[3] = 0.0, np.inf, np.inf, lead, lead
+        low, high = np.zeros(c.size), np.full(c.size, np.inf)
         for _ in range(tuning.LEADERS):
-            log_m = np.log1p((t * np.expm1(c[self._owner, None] * x)).sum(axis=1))
-            worst = largest_of(log_m, self._owner, 1)
+            worst = largest_of((t * np.expm1(c[self._owner, None] * x)).sum(axis=1), self._owner, 1)
             if (worst != lead).any():
-                own = saddle(x[worst], t[worst], self._copies, c)
-                lead = worst
-            mean = (t[lead] * x[lead] * np.exp(c[:, None] * x[lead])).sum(axis=1) * np.exp(-log_m[lead])
-            here = np.array([c, self._copies * log_m[lead] - 2.0 * np.log(c), self._copies * mean - 2.0 / c, lead])
-            best = np.where(here[1] >= best[1], best, here)
-            low, high = np.where(own > c, here, low), np.where(own > c, high, here)
-            meet = (high[1] - low[1] + low[2] * low[0] - high[2] * high[0]) / (low[2] - high[2])
-            done = (np.abs(own - c) <= 1e-4 * c) | (best[1] - low[1] - low[2] * (meet - low[0]) <= 1e-4)
+                own, lead = saddle(x[worst], t[worst], self._copies, c), worst
+            done = np.abs(own - c) <= 1e-3 * c
             if done.all():
                 break
-            c = np.where(done, c, np.where((low[0] < own) & (own < high[0]), own, meet))
-            c = np.where((low[0] <= c) & (c <= high[0]), c, np.sqrt(low[0] * high[0]))
-        return best[0], np.array([low[3], high[3]], dtype=np.int64)
+            low, high = np.where(own > c, c, low), np.where(own > c, high, c)
+            c = np.where(done, c, np.where((low < own) & (own < high), own, np.sqrt(low * high)))
+        return c, lead
 
     def guess(self, log_delta: FloatArray) -> Guess:
         """The saddle-point approximation of the few types of the largest spread, and what moduli and dither cost."""
