@@ -29,7 +29,7 @@ from shuffledp.numerics.line import block_bounds, nodes, tilt
 from shuffledp.numerics.mixture import poisson_by_coins
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.rows import Laws, expose_rare
-from shuffledp.numerics.screen import few_draws, law_tail, log_tail, remainder
+from shuffledp.numerics.screen import law_tail, log_tail, remainder
 from shuffledp.numerics.symmetry import same_law
 
 COIN = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])
@@ -299,17 +299,6 @@ def test_log_tail_bounds_mixtures_of_types(n: int, c: float) -> None:
     kernel = np.exp(0.5 * (0.2 / c) ** 2 * (c * c - y * y)) / (c * c + y * y) / np.pi
     for share in (0.0, 0.3, 0.5, 0.9, 1.0):
         assert math.log(float(np.trapezoid((share * size[0] + (1.0 - share) * size[1]) * kernel, y))) <= most
-
-
-@pytest.mark.parametrize("n", [1, 3, 8])
-def test_few_draws(n: int) -> None:
-    """Above E(S/n)_+; the draws without a negative value alone are below it."""
-    (values, mass), negative = law_of_sum(n), float(T[0] @ (X[0] < 0.0))
-    exact = math.log(float(mass @ np.maximum(values, 0.0)) / n)
-    single = math.log((1.0 - negative) ** (n - 1) * float(T[0] @ np.maximum(X[0], 0.0)))
-    found, doubt = few_draws(X, T, np.array([float(n)]))
-    assert single <= exact + 1e-12 and found[0] >= exact >= found[0] - math.log1p(doubt[0]) - 1e-6
-    assert n == 1 or single < exact - 0.01
 
 
 def test_same_law() -> None:

@@ -17,7 +17,7 @@ from shuffledp.numerics.family import Asked, Family, PairSet, Smallest
 from shuffledp.numerics.matrix import SwapPairs, blanket_pairs, swap_pairs
 from shuffledp.numerics.moments import PairMoments
 from shuffledp.numerics.pair import ShuffledPair
-from shuffledp.numerics.screen import few_draws, log_screen
+from shuffledp.numerics.screen import log_screen
 from shuffledp.numerics.swap.family import SwapSet
 from shuffledp.numerics.swap.pair import SwapPair
 from shuffledp.numerics.symmetry import Alike, groups, merged_columns, representatives
@@ -242,12 +242,7 @@ def test_screens_are_above_the_truth(seed: int) -> None:
         truth = PairCurve.of(pairs, users, "lower").at(at, np.full(len(pairs), 1e-4)).log_delta
         curve = PairCurve.of(pairs, users, "upper")
         x, _ = curve.laws.at(at, "upper")
-        few, doubt = few_draws(x, curve.laws.t, users)
         assert np.all(log_screen(x, curve.laws.t, users) >= truth)
-        assert np.all(few >= truth)
-        known = np.isfinite(doubt)
-        upper = curve.at(at, np.full(len(pairs), 1e-4)).log_delta
-        assert np.all(few[known] - np.log1p(doubt[known]) <= upper[known] + 1e-6)
 
 
 @pytest.mark.heavy_cases("0")

@@ -12,7 +12,7 @@ from . import contour, direct, tuning
 from .line import first_abscissa
 from .pair import FloatArray, IntArray, ShuffledPair, Side
 from .rows import Laws, law_shift, numbered, take_rows
-from .screen import few_draws, log_screen
+from .screen import log_screen
 
 
 class Values(NamedTuple):
@@ -136,22 +136,12 @@ class PairCurve(Curve):
         return Values(np.where(eps >= self.limit, -np.inf, value), slope)
 
     def _many(self, rows: IntArray, x: FloatArray, eps: FloatArray, rtol: FloatArray) -> Values:
-        """On the contour, except where few draws are expected and their exact part is close enough."""
+        """On the contour."""
         laws = self.laws if rows.size == self.limit.size else take_rows(self.laws, rows)
-        value, slope, doubt = np.full((3, rows.size), np.inf)
-        if self.side == "upper":
-            value, doubt = few_draws(x, laws.t, laws.n)
-            gains = laws.t * (x > 0.0)
-            slope = np.exp(eps) * (gains * laws.v).sum(axis=1) / (gains * x).sum(axis=1)
-        left = np.flatnonzero(~(doubt <= rtol))
-        if left.size:
-            mine, start = take_rows(laws, left), None if self._c is None else self._c[rows[left]]
-            found, c = contour.log_delta(x[left], mine.t, mine.n, rtol[left], self.side, start)
-            value[left] = np.fmin(value[left], found) if self.side == "upper" else found
-            slope[left] = _slope(x[left], mine, eps[left], c)
-            self._c = np.ones(self.limit.size) if self._c is None else self._c
-            self._c[rows[left]] = c
-        return Values(value, slope)
+        value, c = contour.log_delta(x, laws.t, laws.n, rtol, self.side, None if self._c is None else self._c[rows])
+        self._c = np.ones(self.limit.size) if self._c is None else self._c
+        self._c[rows] = c
+        return Values(value, _slope(x, laws, eps, c))
 
     def guess(self, log_delta: FloatArray) -> Guess:
         """By the saddle-point approximation."""

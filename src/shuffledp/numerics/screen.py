@@ -20,8 +20,6 @@ _LARGEST_RISE = 25.0
 _CLOSE = (16.0, 25.0, 40.0, 80.0)
 #: Dither of the integral, in units of 1/c: one for all types of users, whose moduli are averaged under the integral.
 _DITHER = 0.2
-#: Expected draws up to which the event of no negative draw is treated separately, and abscissas for the rest.
-_FEW_DRAWS, _DOUBLINGS = 40.0, 5
 
 
 @charge("the exponential series beyond the third moment", "docs/proofs.md, Lemma 12")
@@ -87,40 +85,6 @@ def law_tail(x: FloatArray, t: FloatArray, at: Tilt, copies: FloatArray) -> Floa
     return log_tail(variance, 0.5 * fourth / (variance * at.variance) * (1.0 + 1e-8), at.c)
 
 
-@charge("draws with a negative value, where few are expected", "docs/proofs.md, Lemma 13")
-def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """log of an upper value of E[(mean of n copies of X)_+], close where few draws are expected, and its distance.
-
-    The distance from the truth is relative; both are inf where more draws are expected.
-
-    The event that no draw is negative is computed exactly, and only the rest is bounded by
-    (x)_+ <= e^(cx)/(e c): for every c > 0
-
-        E[(S)_+] <= n (1 - T-)^(n-1) sum_{x > 0} t x + (M(c)^n - M+(c)^n)/(e c),
-
-    T- the mass of the negative values, M+(c) = 1 - T- + sum_{x > 0} t (e^(cx) - 1).
-    """
-    out, doubt = np.full((2, len(x)), np.inf)
-    few = np.flatnonzero((n * t.sum(axis=1) <= _FEW_DRAWS) & (x.max(axis=1) > 0.0))
-    if not few.size:
-        return out, doubt
-    x, t, n = x[few], t[few], n[few]
-    gain, below = np.maximum(x, 0.0), t * (x < 0.0)
-    negative = below.sum(axis=1) * (1.0 - x.shape[1] * 2.0**-52)  # rounding it down raises the result
-    single = n * np.exp((n - 1.0) * np.log1p(-negative)) * (t * gain).sum(axis=1)
-    c = 0.5 / x.max(axis=1)
-    down, up = np.exp(c[:, None] * np.minimum(x, 0.0)), np.exp(c[:, None] * gain)
-    rest = np.full(few.size, np.inf)
-    for _ in range(_DOUBLINGS):
-        plus = np.maximum((t * (up - 1.0)).sum(axis=1), 0.0) - negative  # M+ - 1
-        minus = np.maximum((below * down).sum(axis=1), 1e-290)  # M - M+
-        rest = np.fmin(rest, np.exp(n * np.log1p(plus)) * np.expm1(n * np.log1p(minus / (1.0 + plus))) / (np.e * c))
-        down, up, c = down * down, up * up, 2.0 * c
-    out[few] = np.log(single + rest) - np.log(n) + 1e-8
-    doubt[few] = rest / single  # the exact part is also a lower bound on E[(S)_+]
-    return np.where(np.isnan(out), np.inf, out), np.where(np.isnan(doubt), np.inf, doubt)
-
-
 @np.errstate(all="ignore")
 def log_screen(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
     """log of an upper value of E[(mean of n copies of X)_+], by row: at the saddle, from two and four moments."""
@@ -128,5 +92,5 @@ def log_screen(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
     value = n * at.log_m + law_tail(x, t, at, n) - np.log(n)
     value += 2.0**-48 * (np.abs(n * at.log_m) + n * at.c * at.load)
     alone = np.log((t * np.maximum(x, 0.0)).sum(axis=1)) + 1e-12  # by convexity: as if nobody else hid the victim
-    value = np.fmin(np.fmin(np.where(np.isnan(value), np.inf, value), alone), few_draws(x, t, n)[0])
+    value = np.fmin(np.where(np.isnan(value), np.inf, value), alone)
     return np.where(x.max(axis=1) > 0.0, value, -np.inf)
