@@ -127,7 +127,7 @@ class SwapCurve(Curve):
             # a few distant values make the cells wide; eps is about proportional to the root of E X^2
             if np.all((mass * y * y).sum(axis=1) <= (1.0 + tuning.GRID_COST) * (t * x * x).sum(axis=1)):
                 x, t = y, mass
-        here = At(x, t, np.log(bare), owner, first, lead, c, deviation, copies, waiting)
+        here = At(x, t, np.log(bare), owner, first, lead, c, deviation, waiting)
         return here, np.exp(eps) * c * copies * fall
 
     def _abscissas(self, x: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray]:

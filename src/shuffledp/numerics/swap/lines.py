@@ -15,7 +15,7 @@ from ..line import tilt
 from ..pair import FloatArray, IntArray
 from ..rows import take_rows
 from .pair import largest_of, ranges
-from .sums import Line, Swapped, log_normal, log_screen, log_upper
+from .sums import Line, Swapped, log_screen, log_upper
 from .waiting import Waiting
 
 #: Dither of the usual line, in tilted deviations: it raises eps by half its square, relatively.
@@ -40,7 +40,6 @@ class At(NamedTuple):
     lead: IntArray  # by row: its likeliest type
     c: FloatArray
     deviation: FloatArray
-    copies: FloatArray
     waiting: Waiting
 
     @property
@@ -54,9 +53,8 @@ class At(NamedTuple):
             return self
         flat, owner, first = ranges(self.first[rows], self.types[rows])
         x, t, bare = (part[flat] for part in (self.x, self.t, self.log_bare))
-        c, deviation, copies = (part[rows] for part in (self.c, self.deviation, self.copies))
         lead = self.lead[rows] - self.first[rows] + first
-        return At(x, t, bare, owner, first, lead, c, deviation, copies, take_rows(self.waiting, rows))
+        return At(x, t, bare, owner, first, lead, self.c[rows], self.deviation[rows], take_rows(self.waiting, rows))
 
     def on(self, types: IntArray, line: Line) -> Swapped:
         """Some types, given their lines."""
@@ -86,8 +84,6 @@ def smallest_maximum(here: At, dither: float) -> FloatArray:
     close = here.c * here.deviation < tuning.CLOSE
     law = here.x[here.lead]
     grainy = (law.max(axis=1) - law.min(axis=1)) > tuning.GRAINY * here.deviation
-    if grainy.any():
-        grainy &= _resonates(here, flat, dither)
     if (close | grainy).any():
         best, k = _best_line(here, flat, (close[:, None] & _USUAL) | (grainy[:, None] & ~_USUAL), dither)
         rows = np.flatnonzero(best < value)
@@ -95,14 +91,6 @@ def smallest_maximum(here: At, dither: float) -> FloatArray:
             part = here.take(rows)
             value[rows] = np.fmin(value[rows], np.maximum.reduceat(on_line(part, k[rows], dither), part.first))
     return value
-
-
-def _resonates(here: At, flat: FloatArray, dither: float) -> np.ndarray:
-    """Whether the worst type exceeds what nodes of a normal law add by half of what the next wider dither costs."""
-    worst = largest_of(flat, here.owner, 1)
-    line = here.line(np.arange(worst.size), np.zeros_like(worst), dither)
-    cost = 0.5 * (_DITHERS[~_USUAL].min() * line.c * here.deviation) ** 2
-    return np.asarray(~(flat[worst] <= log_normal(here.on(worst, line), here.copies) + 0.5 * cost))
 
 
 def _best_line(here: At, flat: FloatArray, tried: np.ndarray, dither: float) -> tuple[FloatArray, IntArray]:

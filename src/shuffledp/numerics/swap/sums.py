@@ -176,13 +176,6 @@ def log_screen(types: Swapped) -> FloatArray:
     return weighed(np.fmin(near + middle + far, crude) * (1.0 + 1e-9), types.peak, types.line)
 
 
-def log_normal(types: Swapped, copies: FloatArray) -> FloatArray:
-    """About log U of every row if |M(c+iy)| fell as for a normal law: what nodes far from 0 add is left out."""
-    c, h, s = types.line
-    rate = 0.5 * (types.at.variance * copies + s * s)
-    return weighed(_gaussian_sum(rate, c, h) / h, types.peak, types.line)
-
-
 def _beyond_cliff(types: Swapped, cliff: FloatArray, off: FloatArray, square: FloatArray) -> FloatArray:
     """What the nodes beyond pi/range add, at most; ``off`` is X less its mean, and ``square`` the square of that.
 
