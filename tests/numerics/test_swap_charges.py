@@ -10,11 +10,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from shuffledp import FiniteRandomizer, amplify
-from shuffledp.numerics import tuning
 from shuffledp.numerics.line import nodes, tilt
 from shuffledp.numerics.moments import log_growth, product_rounding, tilted_variance
-from shuffledp.numerics.swap.curve import on_grid, shifted, without_free_users
+from shuffledp.numerics.swap.curve import shifted, without_free_users
 from shuffledp.numerics.swap.family import mean_modulus
 from shuffledp.numerics.swap.groups import group_rounding
 from shuffledp.numerics.swap.sums import Line, log_modulus, log_top, weighed
@@ -194,54 +192,6 @@ def test_tilted_variance() -> None:
             assert tilted_variance(*moments, at.log_m, row(error))[0] <= c * c * at.variance[0] * (1.0 + 1e-8)
         above += e2 - e1 * e1 > c * c * at.variance[0] * 1.01
     assert above and tilted_variance(row(-0.001), row(0.002), row(0.0), row(0.0), row(0.0))[0] > 0.0019
-
-
-@pytest.mark.heavy
-def test_on_grid_dominates_in_increasing_convex_order() -> None:
-    rng = np.random.default_rng(5)
-    x = np.sort(rng.normal(size=(2, 30_000)), axis=1)
-    t = rng.dirichlet(np.ones(x.shape[1]), 2) * 0.9
-    grid, mass = on_grid(x, t)
-    assert grid.shape == mass.shape == (2, tuning.GRID)
-    for row in range(2):
-        for a in np.linspace(-4.0, 4.0, 41):
-            truth = math.fsum(t[row] * np.maximum(x[row] - a, 0.0)) + (1.0 - math.fsum(t[row])) * max(-a, 0.0)
-            spread = math.fsum(mass[row] * np.maximum(grid[row] - a, 0.0)) + (1.0 - math.fsum(mass[row])) * max(-a, 0.0)
-            assert truth <= spread <= truth + 1e-5
-
-
-def test_on_grid_pays_for_the_roundings_of_long_sums() -> None:
-    """Equal masses in one cell lose the same part of a unit with every addition, 6e-12 in all at this number."""
-    number, mass, x = 400_000, 0.99999 / 400_000, np.full((1, 400_000), 0.999)
-    x[0, :20] = np.repeat([-1.0, 1.0], 10)
-    grid, masses = on_grid(x, np.full(x.shape, mass))
-    exact = [(Fraction(float(y)), Fraction(float(m))) for y, m in zip(grid[0], masses[0], strict=True) if m > 0.0]
-    laws = [[(Fraction(v), k * Fraction(mass)) for v, k in ((-1.0, 10), (1.0, 10), (0.999, number - 20))], exact]
-    for a in map(Fraction, (-1.0, -0.5, 0.0, 0.5, 0.99)):
-        truth, spread = (
-            sum(m * max(y - a, 0) for y, m in law) + (1 - sum(m for _, m in law)) * max(-a, 0) for law in laws
-        )
-        assert truth <= spread <= truth * (1 + Fraction(1, 10**4))
-
-
-def test_on_grid_pays_for_them_where_no_value_is_near_0() -> None:
-    """Mass that is lost goes to 0, so that a range without 0 would be too short a measure for it."""
-    x, mass = np.full((1, 9000), 0.999), 0.99999 / 9000
-    grid, masses = on_grid(x, np.full(x.shape, mass))
-    spread = sum(Fraction(float(y)) * Fraction(float(m)) for y, m in zip(grid[0], masses[0], strict=True))
-    assert 9000 * Fraction(mass) * Fraction(0.999) <= spread
-
-
-@pytest.mark.parametrize("far", [6.0, 9.0])
-def test_few_values_far_from_the_others_do_not_widen_the_grid(far: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """20 of 9,000 symbols are rare and tell much: cells as wide as 1/4,096 of their range would raise eps 300-fold."""
-    ratio, weight = np.random.default_rng(1).uniform(-1.0, 1.0, 9000), np.ones(9000)
-    ratio[:20], weight[:20] = far, 1e-3
-    rows = np.stack([weight * np.exp(0.5 * ratio), weight * np.exp(-0.5 * ratio)])
-    m = FiniteRandomizer(rows / rows.sum(axis=1, keepdims=True))
-    found = amplify(m, n=10**7, delta=1e-8, bound="swap").epsilon
-    monkeypatch.setattr(tuning, "GRID", 9000)
-    assert found == pytest.approx(amplify(m, n=10**7, delta=1e-8, bound="swap").epsilon, rel=1e-4)
 
 
 def test_below_the_shift_of_eps_the_rest_is_added() -> None:

@@ -115,10 +115,6 @@ CONTENDERS = 3
 BEHIND = 2.0
 #: A first guess looks at this many types, those of the largest spread.
 GUESSED_TYPES = 4
-#: Laws with more than twice as many symbols are spread onto this many values of X ...
-GRID = 4096
-#: ... if that raises E X^2 by at most this share, and so eps by half of it.
-GRID_COST = 4e-5
 #: Dither of a sum over several classes of users, in tilted deviations.
 CLASS_DITHER = 0.02
 #: Pairs x types x symbols of a matrix that are evaluated for one question; the bounds of other pairs count.

@@ -122,11 +122,6 @@ class SwapCurve(Curve):
         kept = 1.1 * (tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
         # few distinct numbers: rows of one law share their sums
         waiting = Waiting.of(self.beta, self.others, 16.0 * np.ceil(kept / 16.0))
-        if t.shape[1] > 2 * tuning.GRID:
-            y, mass = on_grid(x, t)
-            # a few distant values make the cells wide; eps is about proportional to the root of E X^2
-            if np.all((mass * y * y).sum(axis=1) <= (1.0 + tuning.GRID_COST) * (t * x * x).sum(axis=1)):
-                x, t = y, mass
         here = At(x, t, np.log(bare), owner, first, lead, c, deviation, waiting)
         return here, np.exp(eps) * c * copies * fall
 
@@ -159,26 +154,6 @@ class SwapCurve(Curve):
         eps = eps + 2.1 / (q**3 * slope)  # the cost of moduli in place of real parts, fitted to a Gaussian X
         worst = largest_of(np.where(self.members.spread[kind] > 0.0, eps, 0.0), row, 1)
         return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2 + 1e-5), slope[worst])
-
-
-@charge("very many symbols on a grid of X", "docs/swap.md, one dominating law")
-def on_grid(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Laws on few values that dominate laws on many: every value is split between its two neighbors on a grid.
-
-    Splitting keeps the mean, so E(X - a)_+ rises for every a.  A mass may be a sum of all given masses and lose 2^-53
-    of itself with each addition, to "nothing", which counts as 0.  As E(X - a)_+ is at most the range of the grid,
-    which holds 0, times Pr[X > a], raising all values by twice that share of the range, and by 1e-12 of it, makes up
-    for it.
-    """
-    low, last = np.minimum(x.min(axis=1, keepdims=True), 0.0), tuning.GRID - 1
-    span = np.maximum(x.max(axis=1, keepdims=True), 0.0) - low
-    place = (x - low) * (last / np.maximum(span, 1e-300))
-    at = np.minimum(place.astype(np.int64), last - 1)
-    cell, above = (at + tuning.GRID * np.arange(len(x))[:, None]).ravel(), np.clip(place - at, 0.0, 1.0) * t
-    size = tuning.GRID * len(x)
-    mass = np.bincount(cell, (t - above).ravel(), size) + np.bincount(cell + 1, above.ravel(), size)
-    raised = 1e-12 + x.shape[1] * 2.0**-52
-    return low + span * (np.arange(tuning.GRID) / last + raised), mass.reshape(len(x), -1).astype(np.float64)
 
 
 def dither_for(tol: float) -> float:
