@@ -385,9 +385,6 @@ def test_a_mechanism_without_rounds_is_not_proved_by_none(spec: str, tmp_path: P
         "epsilon": "0",
         "delta": "1e-30",
         "pairs": [],
-        "law_sha256": "",
-        "neighbors": "replace-one",
-        "trust": "",
     }
     with pytest.raises(sdp.VerificationError, match=r"\.$"):
         read(forged, tmp_path / "empty.json")
