@@ -132,8 +132,10 @@ def test_no_block_is_skipped_where_the_point_mass_at_0_is_larger(
     """The atoms cancel around pi/x, the mass of "nobody sends any" does not: it is removed at those nodes too."""
     law, mass, users = np.array([x]), np.array([t]), np.array([n])
     at = tilt(law, mass, saddle(law, mass, users))
-    finer = contour.Finer(np.array([dither]), np.array([4.0]))
-    whole = contour.place(law, mass, users, at, np.array([6e-6]), finer)
+    whole = contour.place(law, mass, users, at, np.array([6e-6]))
+    s, h = whole.s / dither, whole.h / 4.0
+    last = contour.whole_blocks(np.sqrt(2.0 * whole.cut) / (s * h))
+    whole = whole._replace(s=s, h=h, last=last)
     found, every = contour.evaluate(whole, upper=True)[0], contour.block_bounds
     monkeypatch.setattr(contour, "block_bounds", lambda *of: (every(*of)[0], np.ones(of[3].size)))
     monkeypatch.setattr(contour, "unevaluated_nodes", lambda *of: (np.zeros(1), np.zeros(1)))

@@ -26,13 +26,6 @@ from .pair import FloatArray, Side
 from .rows import ULP, chunks, take_rows
 
 
-class Finer(NamedTuple):
-    """By row: how many times finer than usual the dither and the step are; or the part of delta that each costs."""
-
-    dither: FloatArray
-    step: FloatArray
-
-
 class Sum(NamedTuple):
     """What one trapezoid sum is made of, by row."""
 
@@ -68,42 +61,38 @@ def log_delta(
     at = tilt(x, t, saddle(x, t, n, c))
     idle = x.max(axis=1) <= 0.0
     value, open_ = np.full(len(x), np.nan), np.arange(len(x))
-    # begin coarsely: the dither costs little where the sum has few points, none of them near 0
-    finer = Finer(np.sqrt(np.minimum(rtol / tuning.FIRST_DITHER, 1.0)), np.ones(len(x)))
+    finer = np.ones(len(x))  # where S has heavy points or a long tail, dither and step cost more than for a normal law
     for _ in range(tuning.REFINEMENTS):
         whole = place(x[open_], t[open_], n[open_], take_rows(at, open_), rtol[open_], finer)
         crude = chernoff(whole)
         live = ~(idle[open_] | (crude < tuning.UNDERFLOW)) & np.isfinite(whole.last * whole.h)
         known = np.where(np.isnan(crude), np.inf, crude) if upper else np.full(open_.size, -np.inf)
-        cost = Finer(np.zeros(open_.size), np.zeros(open_.size))
-        whole = whole._replace(last=np.where(live, whole.last, 0.0))
+        whole, cost = whole._replace(last=np.where(live, whole.last, 0.0)), np.zeros(open_.size)
         for part in chunks(np.ceil(whole.last / tuning.BLOCK) * x.shape[1] + tuning.BLOCK) if live.any() else ():
-            found, cost.dither[part], cost.step[part] = evaluate(take_rows(whole, part), upper=upper)
+            found, cost[part] = evaluate(take_rows(whole, part), upper=upper)
             better = np.fmin(known[part], found) if upper else np.fmax(known[part], found)
             known[part] = np.where(live[part], better, known[part])
         value[open_] = (np.fmin if upper else np.fmax)(value[open_], known)
-        able = live & (whole.last < _most_nodes(rtol[open_]))
-        loose = np.flatnonzero(able & (cost.dither + cost.step > 2.0 * rtol[open_]))
+        loose = np.flatnonzero(live & (whole.last < _most_nodes(rtol[open_])) & (cost > 2.0 * rtol[open_]))
         if not loose.size:
             break
-        wide, coarse = (np.maximum(part[loose] / rtol[open_[loose]], 1.0) for part in cost)
-        wide = np.maximum(np.minimum(wide, 16.0), 1.2 * np.sqrt(wide))  # for heavy points, and for a Gaussian sum
-        finer = Finer(finer.dither[loose] * wide, finer.step[loose] * np.sqrt(np.minimum(coarse, 4.0)))
-        open_ = open_[loose]
+        finer, open_ = 4.0 * finer[loose], open_[loose]
     return np.where(idle, -np.inf, value), at.c
 
 
-def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArray, finer: Finer | None = None) -> Sum:
+def place(
+    x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArray, finer: FloatArray | float = 1.0
+) -> Sum:
     """Dither, step and last node for which dither and aliases cost about rtol; every choice is sound.
 
     This holds where S is nearly Gaussian; where S has heavy points or a long tail, both must be ``finer``.
     """
     c, variance = at.c, n * at.variance
     cut, digits = tuning.MARGIN - np.log(rtol), 3.5 - np.log(rtol)
-    s = np.minimum(np.sqrt(rtol) / c, tuning.WIDEST_DITHER * at.width) / (1.0 if finer is None else finer.dither)
+    s = np.minimum(np.sqrt(rtol) / c, tuning.WIDEST_DITHER * at.width) / finer
     sigma = np.sqrt(variance + s * s)
     left = digits - n * at.log_m + 2.0 * np.log1p(c * sigma) + 1.0
-    h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c) / (1.0 if finer is None else finer.step)
+    h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c) / finer**0.25
     last, most = np.sqrt(2.0 * cut) / (s * h), _most_nodes(rtol)
     s, last = s * np.maximum(last / most, 1.0), np.minimum(last, most)
     early = np.sqrt(cut / ((2.0 / np.pi**2) * variance + 0.5 * s * s)) / h
@@ -117,8 +106,8 @@ def _most_nodes(rtol: FloatArray) -> FloatArray:
     return tuning.MOST_NODES / np.sqrt(np.maximum(rtol / tuning.FINEST, 1.0))
 
 
-def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """log of the upper or the lower value of every row, and the parts of it that dither and step cost."""
+def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray]:
+    """log of the upper or the lower value of every row, and the part of it that dither and step cost."""
     x, n, at, s, h = whole.x, whole.n, whole.at, whole.s, whole.h
     c, nothing, doubt = at.c, whole.nothing, peak_rounding(whole)
     row, number = blocks(whole.last)
@@ -153,9 +142,9 @@ def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatA
     log_scale = whole.log_peak - np.log(n)
     coarse, fine = aliases(whole, most), dither_price(whole, h * np.maximum(moment - slip_moment, 0.0))
     if upper:
-        return log_scale + np.log(most) + doubt, fine / most, coarse / most
+        return log_scale + np.log(most) + doubt, (fine + coarse) / most
     least = h / np.pi * (total - slip) - missed - price - coarse
-    return log_scale + np.log(least) - doubt, fine / most, coarse / most
+    return log_scale + np.log(least) - doubt, (fine + coarse) / most
 
 
 @charge("rounding of the terms of the trapezoid sum", "docs/proofs.md, Lemma 9")

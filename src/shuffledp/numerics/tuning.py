@@ -21,10 +21,8 @@ WIDEST_DITHER = 3.0
 FINEST = 1e-6
 #: The most nodes of one row of the contour; beyond it the dither is widened.
 MOST_NODES = 400_000.0
-#: Times that a contour may be evaluated, with a finer dither each time, until the dither costs as little as asked.
+#: Times that a contour may be evaluated, with a finer dither and step each time, until these cost as little as asked.
 REFINEMENTS = 3
-#: The first dither of a contour is chosen for this relative accuracy in delta, even where a finer one is asked for.
-FIRST_DITHER = 1e-4
 #: log of a delta that is below every positive double: no finer value is needed.
 UNDERFLOW = -760.0
 
