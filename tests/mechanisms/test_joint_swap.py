@@ -141,7 +141,7 @@ def test_where_the_types_are_too_many_or_unknown_the_blanket_answers() -> None:
 
 
 def test_small_matrices_that_list_no_pairs_are_searched_as_one() -> None:
-    answers = [lopsided(1, 5, 3), lopsided(2, 3, 3)]
+    answers = [lopsided(1, 7, 3), lopsided(2, 3, 3)]
     assert answers[0].law.swap_members(1000) is None
     ours, theirs = (
         sdp.amplify(m, n=3000, delta=1e-6, bound="swap").epsilon for m in (sdp.Joint(answers), whole(answers))

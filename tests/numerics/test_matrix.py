@@ -178,7 +178,7 @@ def test_refusals() -> None:
         swap_pairs(_matrix("random", 320, 1))
     for build in (blanket_pairs, swap_pairs):
         with pytest.raises(BoundNotApplicableError, match="upper bound"):
-            build(_matrix("random", 6, 1)).epsilon(n=1000, delta=1e-6, tol=TOL, side="lower")
+            build(_matrix("random", 8, 1)).epsilon(n=1000, delta=1e-6, tol=TOL, side="lower")
 
 
 def test_few_users_are_not_searched() -> None:

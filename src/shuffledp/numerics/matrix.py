@@ -1,18 +1,16 @@
 """All ordered pairs of the rows of a probability matrix: over its blanket, or among others who hold any row.
 
-A d x d matrix has d (d - 1) ordered pairs, with one type over the blanket and d of them in the swap bound.  Three
+A d x d matrix has d (d - 1) ordered pairs, with one type over the blanket and d of them in the swap bound.  Two
 things keep that cheap and exact:
 
 - equal rows and proportional columns are merged (they have the same likelihood ratios for every pair), and of pairs
   that a symmetry of the matrix exchanges only one is kept (symmetry.py);
-- matrices with few distinct levels (every textbook randomizer) have few distinct laws (symmetry.py);
 - otherwise the likeliest pair is solved, and at its eps every other pair is discarded by a bound from moments
   (moments.py) or evaluated (largest.py): no pair is dropped without proof.
 """
 
 from __future__ import annotations
 
-import itertools
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -32,12 +30,10 @@ from .swap.curve import SwapCurve, dither_for
 from .swap.family import SwapSet
 from .swap.pair import Members, SwapPair, TypeTable
 from .swap.waiting import Others
-from .symmetry import SAME_LAW, Alike, distinct_laws, distinct_rows, exact, merged_columns, representatives
+from .symmetry import SAME_LAW, Alike, distinct_rows, exact, merged_columns, representatives
 
 #: Up to this many ordered pairs, all are listed.
-_FEW_PAIRS = 12
-#: Levels, and distinct laws, up to which the distinct laws of a matrix are listed: over the blanket, and by swaps.
-_FEW_LEVELS, _FEW_LAWS = (8, 3), (512, 64)
+_FEW_PAIRS = 32
 #: Pairs that may always be evaluated for a question.
 _FEWEST_EVALUATED = 4
 #: Triples (a, b, x) up to which a matrix is searched by swaps.
@@ -64,11 +60,6 @@ def blanket_pairs(matrix: FloatArray, blanket: FloatArray | None = None, chance:
     found: Family = search
     if listed.size <= _FEW_PAIRS:
         found = PairSet(search.pairs(_FEW_PAIRS) or ())
-    elif not search.moments.bare.size:
-        made = search.moments
-        few = distinct_laws(made.level, made.omega, made.types, listed, room, _FEW_LEVELS[0], _FEW_LAWS[0])
-        if few is not None:
-            found, room = PairSet([pair if chance == 1.0 else pair.thinned(chance) for (pair,) in few[0]]), few[1]
     return found if room == 0.0 and listed.size == every and found is search else Alike(found, every, room)
 
 
@@ -86,25 +77,30 @@ def swap_pairs(matrix: FloatArray) -> Family:
     common = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(rows.shape[1]))
     if not every:
         return PairSet([])
-    if every <= _FEW_PAIRS:
-        pairs = itertools.permutations(rows, 2)
-        return SwapSet([SwapPair(tuple(ShuffledPair(a, b, x) for x in rows), common) for a, b in pairs])
-    listed, top = representatives(rows), rows.max(axis=0)
-    few = distinct_laws(rows / top, top, rows / top, listed, SAME_LAW, _FEW_LEVELS[1], _FEW_LAWS[1])
-    if few is not None:
-        return Alike(SwapSet([SwapPair(types, common * (1.0 - SAME_LAW)) for types in few[0]]), every)
-    if np.any(rows <= TINY):
+    listed = np.flatnonzero(~np.eye(d, dtype=bool)) if every <= _FEW_PAIRS else representatives(rows)
+    room = 0.0 if listed.size == every or exact(rows) else SAME_LAW
+    if listed.size <= _FEW_PAIRS:
+        pairs = zip(rows[listed // d], rows[listed % d], strict=True)
+        found: Family = SwapSet([SwapPair(_types(a, b, rows, 1.0 - room), common * (1.0 - room)) for a, b in pairs])
+    elif np.any(rows <= TINY):
         raise BoundNotApplicableError(
             "bound 'swap' is not evaluated for a large matrix with zeros, which hide nobody; use bound='auto'."
         )
-    if float(d) ** 3 > _MOST_TRIPLES:
+    elif float(d) ** 3 > _MOST_TRIPLES:
         raise BoundNotApplicableError(
             f"bound 'swap' is evaluated for at most {int(_MOST_TRIPLES ** (1 / 3))} different inputs, got {d}; "
             "use bound='auto'."
         )
-    if listed.size == every:
-        return SwapPairs(rows, listed, common, 1.0)
-    return Alike(SwapPairs(rows, listed, common * (1.0 - SAME_LAW), 1.0 - SAME_LAW), every)
+    else:
+        found = SwapPairs(rows, listed, common * (1.0 - room), 1.0 - room)
+    return found if listed.size == every else Alike(found, every, room)
+
+
+def _types(a: FloatArray, b: FloatArray, rows: FloatArray, share: float) -> tuple[ShuffledPair, ...]:
+    """(a, b, share x) for all rows x; once for those that only reorder symbols that a and b send equally often."""
+    order = np.lexsort(np.broadcast_arrays(rows, b, a))
+    different = distinct(np.take_along_axis(rows, order, axis=1))[0]
+    return tuple(ShuffledPair(a, b, share * x) for x in rows[different])
 
 
 class MatrixPairs(Listed):

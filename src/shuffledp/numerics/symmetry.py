@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from .family import Answer, Asked, Family, epsilons, log_deltas
 from .ledger import charge
 from .pair import FloatArray, IntArray, ShuffledPair, Side, distinct
-from .rows import chunks
 
 if TYPE_CHECKING:
     from .family import Law
@@ -27,8 +26,6 @@ _ALIKE, _CLOSE = 2.0**-42, 2.0**-45
 _FACTOR = 0x9E3779B97F4A7C15
 #: Room in eps, in log delta and, relatively, in t, for a law that stands for others with alike entries.
 SAME_LAW = 2.0**-38
-#: Joint masses of levels that are formed to find equal laws, and the products that they take.
-_MOST_MASSES, _MOST_PRODUCTS = 1e7, 1e9
 
 
 @charge("a law that stands for others that are alike", "docs/proofs.md, Lemma 14")
@@ -130,55 +127,6 @@ def merged_columns(rows: FloatArray) -> FloatArray:
     shapes = used / top
     first, label = distinct(shapes.T)
     return np.asarray(shapes[:, first] * np.bincount(label, weights=top, minlength=first.size))
-
-
-def distinct_laws(
-    level: FloatArray,
-    weight: FloatArray,
-    types: FloatArray,
-    pairs: IntArray,
-    room: float,
-    most_levels: int,
-    most_laws: int,
-) -> tuple[list[tuple[ShuffledPair, ...]], float] | None:
-    """The distinct laws of pairs a d + b of rows level x weight among types, and the room they need; None if many.
-
-    A law of a pair is one shuffled pair for every different type, whose symbols are triples of levels.  ``room`` is
-    what the pairs need if they stand for others already.
-
-    Examples
-    --------
-    >>> level = 1.0 + 2.0 * np.eye(3)
-    >>> laws, room = distinct_laws(level, np.full(3, 0.2), np.ones((1, 3)), representatives(level), 0.0, 8, 512)
-    >>> len(laws), room
-    (1, 0.0)
-    """
-    d = len(level)
-    values, code = groups(np.vstack([level, types]))
-    kinds = np.unique(code[d:])
-    shape = (values.size, values.size, kinds.size)
-    cells = float(pairs.size) * len(types) * np.prod(shape)
-    if values.size > most_levels or cells > _MOST_MASSES or cells * weight.size > _MOST_PRODUCTS:
-        return None
-    hot, other = (code[:d] == np.arange(values.size)[:, None, None]), (code[d:] == kinds[:, None, None]).astype(float)
-    parts = []
-    for part in chunks(np.full(pairs.size, float(values.size**2 * weight.size))):
-        first, second = np.divmod(pairs[part], d)
-        both = (hot[:, None, first] & hot[None, :, second]) * weight  # level of a, level of b, pair, symbol
-        parts.append(np.tensordot(both, other, axes=(3, 2)).transpose(2, 4, 0, 1, 3))  # pair, type, levels
-    masses = np.concatenate(parts).reshape(pairs.size * len(types), -1)
-    room = room if exact(np.vstack([level, types])) and exact(masses) else SAME_LAW
-    u, v, t = (grid.reshape(-1) for grid in np.meshgrid(values, values, values[kinds] * (1.0 - room), indexing="ij"))
-    label = distinct(groups(masses)[1])[1].reshape(pairs.size, -1)
-    seen: dict[bytes, tuple[ShuffledPair, ...]] = {}
-    for mine, some in zip(label, masses.reshape(pairs.size, len(types), -1), strict=True):
-        number, place = np.unique(mine, return_index=True)
-        if number.tobytes() not in seen:
-            laws = ((mass > 0.0, mass) for mass in some[place])
-            seen[number.tobytes()] = tuple(ShuffledPair(*((x * m)[k] for x in (u, v, t))) for k, m in laws)
-            if len(seen) > most_laws:
-                return None
-    return list(seen.values()), room
 
 
 def representatives(rows: FloatArray, fixed: FloatArray | None = None) -> IntArray:
