@@ -44,7 +44,7 @@ def test_certified_eps_is_proved_and_close(kind: str, n: int, tmp_path: Path) ->
     plain = sdp.amplify(m, n=n, delta=delta, tol=TOL)
     g = sdp.amplify(m, n=n, delta=delta, tol=TOL, certify=True)
     assert g.certified and g.certificate is not None and plain.lower is not None
-    if plain.bound == "exact":  # which has no certificate
+    if plain.bound == "binary":  # which has no certificate
         plain = sdp.amplify(m, n=n, delta=delta, tol=TOL, bound=g.bound)
     assert plain.lower is not None and plain.lower <= g.epsilon <= plain.epsilon * (1 + 2 * TOL)
     assert Fraction(g.epsilon) == g.certificate.epsilon and g.certificate.delta == Fraction(delta)

@@ -88,20 +88,6 @@ def test_many_random_matrices_against_all_outcomes() -> None:
     assert checks >= 10_000
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_the_exact_bound_gives_nearly_the_truth(n: int) -> None:
-    rows = [[Fraction(5, 8), Fraction(1, 4), Fraction(1, 8)], [Fraction(1, 8), Fraction(1, 4), Fraction(5, 8)]]
-    pairs = list(oracle.laws(rows, n))
-    found = sdp.tradeoff(mechanism_of(rows), n=n, bound="exact")
-    levels = np.array([float(x) for x in LEVELS])
-    truth = np.array([[float(x) for x in oracle.least_errors(q, p, LEVELS)] for p, q in pairs]).min(axis=0)
-    convex = np.array([float(x) for x in oracle.envelope(pairs, LEVELS)])
-    assert np.all(found(levels) <= truth) and np.all(convex <= truth)
-    assert np.all(found(levels) >= convex - 0.002)
-    assert np.all(found.attack(levels) <= truth + 0.05)
-    assert true_mu(pairs) <= found.mu <= 1.01 * true_mu(pairs)
-
-
 @pytest.mark.heavy
 def test_a_matrix_with_holes_has_no_finite_mu_but_one_with_a_slack() -> None:
     rows = [[Fraction(1, 2), Fraction(1, 2), Fraction(0)], [Fraction(0), Fraction(1, 2), Fraction(1, 2)]]

@@ -78,7 +78,7 @@ def test_all_points_may_be_asked_together(study: Study, computed: list[Any]) -> 
     for one, other in zip(fast, study, strict=True):
         assert (one.point.mechanism, one.bound, one.reason) == (other.point.mechanism, other.bound, other.reason)
         assert one.epsilon == (None if other.epsilon is None else pytest.approx(other.epsilon, rel=1e-3))
-    assert {row.point.analyses["auto"] for row in fast} <= {"swap", "blanket", "exact"}
+    assert {row.point.analyses["auto"] for row in fast} <= {"swap", "blanket", "binary"}
     terms: dict[str, Any] = {"n": [100, 10_000], "delta": 1e-6, "bounds": ["auto", "swap"]}
     alone = sdp.sweep("grr:1,4", **terms, batched=False)
     assert isinstance(alone, Sweep) and len(computed) == 4

@@ -170,7 +170,7 @@ def test_eps_and_delta_are_inverse(m: Mechanism, bound: str) -> None:
         ("asymptotic", "grr:eps0=4,d=10", 100, 1e-6, "r (n-1) >= 8 log(4/delta)"),
         ("asymptotic-published", "grr:eps0=4,d=10", 100, 1e-6, "r n >= 8 log(2/delta)"),
         ("analytic-published", "grr:eps0=4,d=10", 100, 1e-6, "the printed condition"),
-        ("exact", "grr:eps0=2,d=8", 20_000, 1e-7, "up to 5 users of grr:eps0=2,d=8"),
+        ("binary", "grr:eps0=1,d=2", 30_000, 1e-7, "up to 27,887 users of grr:eps0=1,d=2"),
         ("cheu-zhilyaev", "grr:eps0=1,d=4", 100, 1e-6, "got grr"),
         ("cheu-zhilyaev", "cheu-zhilyaev:flip=0.1,d=4,messages=1", 100, 1e-6, "100 blanket rows"),
         ("balls-formula", "grr:eps0=1,d=4", 100, 1e-6, "got grr"),

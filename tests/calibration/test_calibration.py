@@ -93,7 +93,7 @@ def test_round_trip_everywhere(name: str, n: int, epsilon: float) -> None:
         assert jump or eps_of(more, n, 0.01 / n) > epsilon
 
 
-OF_ONE_PROTOCOL = {"cheu-zhilyaev", "balls-formula", "balls-search", "exact"}
+OF_ONE_PROTOCOL = {"cheu-zhilyaev", "balls-formula", "balls-search", "binary"}
 SOUND = [b.name for b in bounds.BOUNDS.values() if b.sound and b.side == "upper" and b.name not in OF_ONE_PROTOCOL]
 
 

@@ -38,8 +38,8 @@ def test_the_exact_answer_of_binary_randomized_response(m: Any) -> None:
     found = sdp.amplify(m, n=40, delta=0.05)
     truth = sdp.amplify("randomized-response:eps0=1", n=40, delta=0.05)
     assert found.epsilon == pytest.approx(0.0399, abs=5e-5) and found.epsilon == pytest.approx(truth.epsilon, rel=1e-9)
-    assert found.bound == "exact" and found.lower <= truth.lower * (1 + 1e-9)
-    by_name = [sdp.amplify(m, n=40, delta=0.05, bound=b).epsilon for b in ("exact", "swap", "blanket")]
+    assert found.bound == "binary" and found.lower == pytest.approx(truth.lower, rel=1e-9)
+    by_name = [sdp.amplify(m, n=40, delta=0.05, bound=b).epsilon for b in ("binary", "swap", "blanket")]
     assert by_name[0] == found.epsilon < min(by_name[1:])
     ours, theirs = (sdp.Accountant().compose(x, n=40, count=2).epsilon(delta=0.05) for x in (m, truth.mechanism))
     assert ours <= theirs * (1 + 1e-3)
@@ -50,18 +50,31 @@ def test_the_exact_answer_of_binary_randomized_response(m: Any) -> None:
 def test_it_is_the_largest_over_all_datasets(m: Any, n: int) -> None:
     eps = [0.0, 0.1, 0.5, 0.9]
     truth = np.array(worst(m.probabilities(), n, np.exp(eps).tolist()))
-    found = sdp.profile(m, n=n, epsilon=eps, bound="exact")
+    found = sdp.profile(m, n=n, epsilon=eps, bound="binary")
     assert np.all(truth <= found * (1 + 1e-12)) and found == pytest.approx(truth, rel=1e-9)
 
 
-@pytest.mark.heavy
+@pytest.mark.parametrize(("n", "eps0", "bound"), [(256, 1.0, "binary"), (1000, 4.0, "binary"), (10**6, 1.0, "swap")])
+def test_every_name_has_one_answer(n: int, eps0: float, bound: str) -> None:
+    named = (sdp.RandomizedResponse(eps0=eps0), sdp.GRR(eps0=eps0, d=2), sdp.Duchi(eps0=eps0, dim=1))
+    first, *others = (sdp.amplify(m, n=n, delta=1e-6) for m in (*named, sdp.Levels(eps0=eps0, d=2)))
+    assert first.bound == bound
+    for other in others:
+        assert other.bound == bound and other.epsilon == pytest.approx(first.epsilon, rel=1e-9)
+        assert other.lower == pytest.approx(first.lower, rel=1e-9)
+    if eps0 == 4.0:
+        assert first.epsilon == pytest.approx(1.691, abs=5e-4)
+
+
 def test_many_users_have_the_other_bounds() -> None:
-    for n in (256, 257):
-        found = sdp.amplify("grr:eps0=1,d=2", n=n, delta=1e-4)
-        assert (found.bound == "exact") == (n == 256)
-        assert found.epsilon <= sdp.amplify("grr:eps0=1,d=2", n=n, delta=1e-4, bound="swap").epsilon
-    with pytest.raises(sdp.BoundNotApplicableError, match=r"'exact' holds for up to 256 users of grr:.*, got 257;"):
-        sdp.amplify("grr:eps0=1,d=2", n=257, delta=1e-4, bound="exact")
+    with pytest.raises(
+        sdp.BoundNotApplicableError, match=r"'binary' holds for up to 27,887 users of grr:.*, got 30,000;"
+    ):
+        sdp.amplify("grr:eps0=1,d=2", n=30_000, delta=1e-4, bound="binary")
+    with pytest.raises(
+        sdp.BoundNotApplicableError, match=r"'binary' is for binary randomized response.*grr is another"
+    ):
+        sdp.amplify("grr:eps0=1,d=3", n=30, delta=1e-4, bound="binary")
     # dropouts leave fewer users
     fewer = sdp.amplify("grr:eps0=1,d=2", n=60, delta=0.05, dropouts=20)
     assert fewer.epsilon == sdp.amplify("grr:eps0=1,d=2", n=40, delta=0.05).epsilon

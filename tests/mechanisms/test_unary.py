@@ -152,18 +152,18 @@ def test_a_certain_coin_is_certain() -> None:
     assert np.array_equal(np.unpackbits(m.privatize(values).data, axis=1, count=11), np.eye(11, dtype=np.uint8))
 
 
-def test_randomized_response_is_grr_with_another_analysis() -> None:
+def test_randomized_response_is_grr_on_two_options() -> None:
     ours, theirs = RandomizedResponse(eps0=1.5), GRR(eps0=1.5, d=2)
     values = np.array([True, False, True] * 500)
     mine = ours.privatize(values, rng=np.random.default_rng(3))
     assert np.array_equal(mine.data, theirs.privatize(values.astype(int), rng=np.random.default_rng(3)).data)
     assert ours.variance(100, 0.3) == theirs.variance(100, 0.3)
-    for bound in ("variation-ratio", "general", "variation-ratio-lower"):
+    for bound in ("auto", "blanket", "variation-ratio", "general", "variation-ratio-lower"):
         one, two = (sdp.amplify(m, n=1000, delta=1e-6, bound=bound).epsilon for m in (ours, theirs))
         assert one == pytest.approx(two, rel=1e-12)
-    exact, blanket = (sdp.amplify(m, n=1000, delta=1e-6, bound="blanket") for m in (ours, theirs))
-    assert exact.lower is not None and blanket.lower is not None
-    assert blanket.lower <= exact.lower <= exact.epsilon < 0.85 * blanket.epsilon
+    exact, blanket = (sdp.amplify(ours, n=1000, delta=1e-6, bound=b) for b in ("auto", "blanket"))
+    assert exact.lower is not None
+    assert exact.lower <= exact.epsilon < 0.85 * blanket.epsilon
     assert exact.epsilon == pytest.approx(exact.lower, rel=3e-4)
 
 

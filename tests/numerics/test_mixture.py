@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shuffledp.errors import BoundNotApplicableError, ParameterError
-from shuffledp.numerics.binary import ExactCounts, lines
+from shuffledp.numerics.binary import BinaryResponse, lines
 from shuffledp.numerics.composition.sequential import Bundle
 from shuffledp.numerics.counts import UNLIMITED, Count, Distribution, buckets, cuts
 from shuffledp.numerics.family import PairSet
@@ -147,7 +147,7 @@ def test_binary_response_is_the_worst_dataset(n: int, eps0: float) -> None:
     held = [list(x) for x in product((0, 1), repeat=n - 1)]
     truth = [float(max(response_delta(keep, x, Fraction(math.exp(e))) for x in held)) for e in eps]
     truth = [max(a, 1e-300) for a in truth]
-    family = ExactCounts(eps0)
+    family = BinaryResponse(eps0, eps0)
     for side in SIDES:
         value = np.exp(family.log_delta(eps, n=n, tol=1e-6, side=side))
         assert np.allclose(value, truth, rtol=1e-9, atol=1e-14)
@@ -158,7 +158,7 @@ def test_binary_response_is_the_worst_dataset(n: int, eps0: float) -> None:
 
 def test_binary_response_searches_every_block() -> None:
     """A search over blocks is at least every dataset, here all of them one by one."""
-    family = ExactCounts(1.5)
+    family = BinaryResponse(1.5, 1.5)
     few = family.epsilon(n=300, delta=1e-5, tol=1e-6, side="upper").epsilon
     every = max(lines(1.5, k, 299 - k, "lower").epsilon(1e-5) for k in range(300))
     assert every <= few <= every * (1 + 1e-5)

@@ -198,7 +198,7 @@ def numbers() -> str:
     )
     holes, lost = swap_readings.without_holes(), swap_readings.nobody_lost()
     ten = sdp.RandomizedResponse(eps0=math.log(10.0))
-    worst = float(sdp.profile(ten, n=12, epsilon=0.1, bound="exact"))
+    worst = float(sdp.profile(ten, n=12, epsilon=0.1, bound="binary"))
     constant = float(
         sdp.profile(sdp.GRR(eps0=ten.eps0, d=2), n=12, epsilon=0.1, bound="constant-dataset-lower", side="lower")
     )

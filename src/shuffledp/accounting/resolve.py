@@ -19,8 +19,7 @@ from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
 from ..numerics.composition.profile_curve import profile
-from ..numerics.crowds import EveryCrowd
-from ..numerics.family import Answer, Best, Family, OneByOne, PairSet, Smallest
+from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest
 from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
 from .crowd import Crowd
 from .guarantee import Guarantee, absent, count_of, told
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 #: What may be passed where a mechanism is expected.
 MechanismLike = Mechanism | ShuffledPair | str
 #: Lower bounds from datasets in which all others hold one value or, with few users, any: no analysis can beat them.
-_DATASETS, _EVERY_DATASET = BOUNDS["constant-dataset-lower"], BOUNDS["exact"]
+_DATASETS, _BINARY = BOUNDS["constant-dataset-lower"], BOUNDS["binary"]
 #: Probabilities that were left out affect eps if they exceed this share of delta.
 _DECIDES = 1e-3
 _UNLISTED = "looser, because nothing states what the other users may hold (see docs/extending.md, _lists_every_type)"
@@ -79,13 +78,12 @@ class Subject:
 
     @cached_property
     def datasets(self) -> Family:
-        """Datasets for lower bounds: those in which all others hold one value and, for a small matrix, all datasets."""
+        """Datasets for lower bounds: those in which all others hold one value, and those of bound 'binary'."""
         constant = self.family(_DATASETS)
         try:
-            every = self.family(_EVERY_DATASET)
+            return Smallest({"constant": constant, "binary": self.family(_BINARY)})
         except BoundNotApplicableError:
             return constant
-        return Best(constant, every) if isinstance(every, EveryCrowd) and not every.rounded_up else constant
 
     @cached_property
     def cap(self) -> float:

@@ -27,7 +27,7 @@ AUTO = Numerical(
 #: Other names of a bound; answers and files carry its own.
 ALIASES = {"stronger-clone": "general"}
 #: The bounds that "auto" compares; every other sound bound is above one of them, by its proof.
-_COMPARED = ("swap", "swap-general", "blanket", "exact", "variation-ratio")
+_COMPARED = ("swap", "swap-general", "blanket", "binary", "variation-ratio")
 #: Installed packages name their bounds in this group of entry points.
 GROUP = "shuffledp.bounds"
 #: The names of the library, which cannot be given to others; "auto" chooses among its bounds.

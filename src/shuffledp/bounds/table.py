@@ -21,10 +21,9 @@ blanket | the whole law | exact privacy blanket, maximum over input pairs
 swap | the whole law | swap bound, maximum over input pairs and over what the others hold
     docs/swap.md, Theorems 1 and 2
     mechanisms whose laws share a common part
-exact | the whole law | every dataset, one by one
-    numerics/binary.py, numerics/crowds.py
-    binary randomized response, under whatever name, of up to 256 users; and small matrices among few users (three \
-options: up to 40)
+binary | the whole law | every dataset of binary randomized response, under whatever name
+    numerics/binary.py
+    at most 10,000,000 users, of whom about 15,000 or fewer report a random bit
 variation-ratio | (p, beta, q) | variation-ratio reduction, repaired
     Wang et al., PVLDB 2024, Theorem 4.7 with t = (p alpha, p alpha, s)/q
 variation-ratio-published | (p, beta, q) | variation-ratio reduction as printed (not a bound)
@@ -94,7 +93,7 @@ local | eps0 | the local guarantee, no shuffling
 _PAIRS: dict[str, Callable[[Mechanism], Family]] = {
     "blanket": lambda m: m.law.blanket(),
     "swap": lambda m: m.law.swap(),
-    "exact": lambda m: m.law.exact(),
+    "binary": lambda m: m.law.binary(),
     "variation-ratio": pairs.variation_ratio,
     "variation-ratio-published": pairs.published,
     "variation-ratio-lower": lambda m: m.law.two_counts(),

@@ -179,23 +179,20 @@ class Mechanism(Derived):
         return SwapSet([among(types, self.law.blanket()) for types in listed])
 
     @property
-    def _binary_budget(self) -> float | None:
-        """eps0, rounded up, where this is binary randomized response under another name; None: it is not."""
+    def _binary_budget(self) -> tuple[float, float] | None:
+        """eps0, rounded down and up, where this is binary randomized response under another name; None: it is not."""
         return None
 
-    def _exact(self) -> Family:
-        """All datasets of few users: the crowds of a small matrix."""
-        from ..numerics.crowds import EveryCrowd, response
-
-        if self._binary_budget is not None:
-            return EveryCrowd(response(self._binary_budget), rounded_up=True)
-        whole = self._whole_matrix()
-        if whole is None:
+    def _binary(self) -> Family:
+        """All datasets of binary randomized response."""
+        if self._binary_budget is None:
             raise BoundNotApplicableError(
-                "bound 'exact' goes through all datasets, which takes the small matrix of a whole law, and "
-                f"{self.name} does not state one; use bound='auto'."
+                f"bound 'binary' is for binary randomized response, whatever its name, and {self.name} is another "
+                "mechanism; use bound='auto'."
             )
-        return EveryCrowd(whole)
+        from ..numerics.binary import BinaryResponse
+
+        return BinaryResponse(*self._binary_budget)
 
     def _types(self) -> Iterable[Sequence[ShuffledPair]] | None:
         """For each of a few input pairs that stand for all: the pair among every type of other users; None: unknown."""

@@ -53,9 +53,9 @@ class Law:
         """All input pairs among others of every type, by the swap bound: it needs the law of each type."""
         return self._once("_swap")
 
-    def exact(self) -> Family:
-        """All datasets, gone through one by one: upper and lower bound are the truth, for few users."""
-        return self._once("_exact")
+    def binary(self) -> Family:
+        """All datasets of binary randomized response: upper and lower bound are nearly the truth."""
+        return self._once("_binary")
 
     def constant_datasets(self) -> Family:
         """Exact divergences of datasets in which all others hold one value: a lower bound."""

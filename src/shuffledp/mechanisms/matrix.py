@@ -14,6 +14,7 @@ from ..errors import ParameterError
 from ..estimation.constraints import Simplex
 from ..estimation.estimate import Estimate
 from ..estimation.variance import Variance, share_sampling
+from ..numerics.binary import budgets
 from ..numerics.datasets import constant_datasets, two_count_datasets
 from ..numerics.family import Family, PairSet
 from ..numerics.matrix import blanket_pairs, swap_pairs
@@ -115,15 +116,11 @@ class MatrixRandomizer(Randomizer):
         return swap_pairs(self._law)
 
     @property
-    def _binary_budget(self) -> float | None:
-        """Of a symmetric law on two outputs, whose ratio is at most e^local_epsilon: eps rises with it."""
+    def _binary_budget(self) -> tuple[float, float] | None:
+        """Of a symmetric law on two outputs."""
         if self._law.shape != (2, 2) or np.any(self._law[0] != self._law[1, ::-1]):
             return None
-        return self.local_epsilon if 0.0 < self.local_epsilon < math.inf else None
-
-    def _whole_matrix(self) -> FloatArray | None:
-        """The law, unless its rows leave something out."""
-        return None if self._left_out else self._law
+        return budgets(self.local_epsilon) if 0.0 < self.local_epsilon < math.inf else None
 
     def _constant_datasets(self) -> PairSet:
         """t = R(x*) for the pairs and x* that are easiest to distinguish."""

@@ -1,4 +1,4 @@
-"""Binary randomized response without a reduction: the maximum over how many of the others hold 1.
+"""Binary randomized response, under whatever name: the maximum over how many of the others hold 1.
 
 With a = e^eps0/(e^eps0 + 1) and b = 1 - a, let k of the other users hold 1 and m hold 0.  The adversary sees the
 number of ones, Y + S with S = Bin(k, a) + Bin(m, b) of mass g and running sum G, and Y the victim's bit:
@@ -19,21 +19,15 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from . import tuning
 from .binomial import Lines, Window, binomial
-from .crowds import response
-from .family import Answer, Asked, Best, Family, OneByOne, PairSet, epsilons, log_deltas
+from .family import Answer, OneByOne
 from .ledger import charge
-from .pair import FloatArray, ShuffledPair, Side, both_directions
-from .swap.family import SwapSet
-from .swap.pair import among
+from .pair import FloatArray, Side
 
 #: With more users the datasets are not searched.
 MOST_USERS = 10**7
@@ -43,11 +37,24 @@ SUPERSEDED = 15_000.0
 _FIRST = 8
 #: Blocks to evaluate for one eps, the fewest for several eps, and, where blocks are cheap, their number times n.
 _BLOCKS, _FEWEST_BLOCKS, _BLOCKS_TIMES_N = 1536, 512, 2**23
-#: Deltas below the first are not searched; below the second, what windows leave out matters.
-_ASKED, _RELIABLE = 1e-25, 1e-35
+#: Deltas below this are not searched.
+_ASKED = 1e-25
+#: Up to this many users every dataset is evaluated, and the answer is the truth to rounding.
+EVERY_K = 256
 
 #: The cost of a dataset (k, m) on a side: its eps at delta, or its delta at some eps.
 Cost = Callable[[int, int, Side], FloatArray]
+
+
+@charge("rounding of a budget that is read from a matrix", "binary.py: a smaller budget is post-processing")
+def budgets(eps0: float) -> tuple[float, float]:
+    """A smaller and a larger eps0, for entries that are right to a relative 2^-50 and a rounded logarithm.
+
+    A bit at some budget that is flipped once more is one at a smaller budget, whatever the others hold: delta of every
+    dataset rises with eps0.
+    """
+    room = 2.0**-46 * (eps0 + 1.0)
+    return max(eps0 - room, 0.0), eps0 + room
 
 
 @charge("rounding and windows of the counts of binary randomized response", "binary.py")
@@ -59,7 +66,8 @@ def lines(eps0: float, k: int, m: int, side: Side) -> Lines:
     leave out may be anywhere: above, every g may be larger by it (also where the windows have no mass at all), below
     every G may be.  a, b and a - b are right to a few roundings, which 2^-48 covers.
     """
-    keep, flip = response(eps0)[0].tolist()
+    keep = 1.0 / (1.0 + math.exp(-eps0))
+    flip = math.exp(-eps0) * keep
     gain = -keep * math.expm1(-eps0)
     ones, zeros = _binomial(eps0, k), _binomial(eps0, m)
     error = 64.0 * (ones.mass.size + zeros.mass.size) * 2.0**-53
@@ -84,16 +92,15 @@ def _binomial(eps0: float, size: int) -> Window:
 
 def likely(n: int) -> list[int]:
     """Datasets that a search starts from, and those of a lower bound: all of them where they are few."""
-    return list(range(n)) if n <= tuning.EVERY_K else [*range(_FIRST), n // 2, n - 1]
+    return list(range(n)) if n <= EVERY_K else [*range(_FIRST), n // 2, n - 1]
 
 
-def cover(n: int, cost: Cost, tol: float, side: Side) -> tuple[FloatArray, NDArray[np.bool_], int]:
-    """What the worst dataset costs, where that may be far from the truth, and how many evaluations it took."""
+def cover(n: int, cost: Cost, tol: float, side: Side) -> tuple[FloatArray, int]:
+    """What the worst dataset costs, and how many evaluations it took."""
     tried = likely(n)
     sure, evaluated = np.max([cost(k, n - 1 - k, "lower") for k in tried], axis=0), len(tried)
-    if side == "lower" or n <= tuning.EVERY_K:
-        found = sure if side == "lower" else np.max([cost(k, n - 1 - k, "upper") for k in tried], axis=0)
-        return found, found > sure * (1.0 + 2.5 * tol), evaluated
+    if side == "lower" or n <= EVERY_K:
+        return (sure if side == "lower" else np.max([cost(k, n - 1 - k, "upper") for k in tried], axis=0)), evaluated
     settled = np.zeros(sure.shape)
     blocks = [(-math.inf, 0, n, np.full(sure.shape, math.inf))]
     most = max(_BLOCKS // max(sure.size, 1), _FEWEST_BLOCKS, min(_BLOCKS_TIMES_N // n, 4 * n))
@@ -112,8 +119,7 @@ def cover(n: int, cost: Cost, tol: float, side: Side) -> tuple[FloatArray, NDArr
                     settled, sure = np.maximum(settled, bound), np.maximum(sure, cost(first, n - stop, "lower"))
                 else:
                     heapq.heappush(blocks, (-_excess(bound, sure, tol), first, stop, bound))
-    found = np.maximum.reduce([settled, *(block[3] for block in blocks)])
-    return found, found > sure * (1.0 + 2.5 * tol), evaluated
+    return np.maximum.reduce([settled, *(block[3] for block in blocks)]), evaluated
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
@@ -123,86 +129,60 @@ def _excess(cost: FloatArray, sure: FloatArray, tol: float) -> float:
     return float(np.max(np.where(above, np.log(cost / np.maximum(sure, _ASKED)), 0.0), initial=0.0))
 
 
-class Sides(Family):
-    """A family for upper bounds and another one for lower bounds."""
+class BinaryResponse(OneByOne):
+    """The family of all datasets of binary randomized response, as long as they can be searched.
 
-    def __init__(self, upper: Family, lower: Family) -> None:
-        self._of: dict[Side, Family] = {"upper": upper, "lower": lower}
-
-    @classmethod
-    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
-        """The answers of this side's families."""
-        return epsilons([family._of[asked.side] for family in families], asked)
-
-    @classmethod
-    def log_deltas(cls, families: Sequence[Self], asked: Asked) -> FloatArray:
-        """The answers of this side's families."""
-        return log_deltas([family._of[asked.side] for family in families], asked)
-
-
-class ExactCounts(OneByOne):
-    """The family of all datasets of binary randomized response.
-
-    ``side="upper"`` bounds the maximum over all datasets and is never above the blanket; ``side="lower"`` is the
-    exact divergence of the worst dataset that was evaluated, never below the constant ones.  Up to EVERY_K users
-    both are the truth to rounding.  Up to MOST_USERS they agree to tol, or to about two percent in eps where the search
-    was stopped (which may be a factor of two in a small delta).  Beyond, and where the search would be stopped too
-    early, the upper side is the smaller of the blanket and the swap bound.
+    ``side="upper"`` bounds the maximum over all datasets, ``side="lower"`` is the exact divergence of the worst
+    dataset that was evaluated.  Up to EVERY_K users both are the truth to rounding.  For more users they agree to tol,
+    or to about two percent in eps where the search was stopped (which may be a factor of two in a small delta).  Beyond
+    MOST_USERS nothing is claimed, and no upper bound where the search would end above the swap bound.
 
     Parameters
     ----------
-    eps0 : local budget
+    low, high : local budget, rounded down and up
 
     Examples
     --------
-    >>> truth = ExactCounts(1.0)
+    >>> truth = BinaryResponse(1.0, 1.0)
     >>> sides = [truth.epsilon(n=1000, delta=1e-6, tol=1e-4, side=s).epsilon for s in ("lower", "upper")]
     >>> [round(eps, 3) for eps in sides]
     [0.127, 0.127]
     """
 
-    def __init__(self, eps0: float) -> None:
-        self.eps0 = eps0
-        zero, one = response(eps0)
-        self._blanket = PairSet([ShuffledPair(P0=zero, P1=one, t=np.minimum(zero, one))])
-        held = both_directions(ShuffledPair(P0=zero, P1=one, t=zero))
-        self._constant = PairSet(held)
-        #: all that can be said without searching the datasets
-        self._known = Sides(Best(self._blanket, SwapSet([among(held, self._blanket)])), self._constant)
+    quick = True  # a search answers all eps together
+
+    def __init__(self, low: float, high: float) -> None:
+        self._budget: dict[Side, float] = {"lower": low, "upper": high}
+
+    def covers(self, n: int) -> bool:
+        """Whether an upper bound is claimed."""
+        return self._searched(n, "upper")
 
     def _searched(self, n: int, side: Side) -> bool:
         """Whether the datasets are searched; a search that must stop early would end above the swap bound."""
-        blankets = n * 2.0 / (1.0 + math.exp(self.eps0)) if self.eps0 < 700.0 else 0.0
+        eps0 = self._budget[side]
+        blankets = n * 2.0 / (1.0 + math.exp(eps0)) if eps0 < 700.0 else 0.0
         return n <= MOST_USERS and (side == "lower" or blankets <= SUPERSEDED)
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The eps of the worst dataset, on the named side."""
 
         def cost(k: int, m: int, end: Side) -> FloatArray:
-            return np.array([lines(self.eps0, k, m, end).epsilon(delta)])
+            return np.array([lines(self._budget[end], k, m, end).epsilon(delta)])
 
         if not self._searched(n, side):
-            return self._known.epsilon(n=n, delta=delta, tol=tol, side=side)
-        found, is_open, evaluated = cover(n, cost, 0.4 * tol, side)
-        eps = min(float(found[0]), self.eps0)
-        if bool(is_open[0]) if side == "upper" else delta < _RELIABLE:
-            known = self._known.epsilon(n=n, delta=delta, tol=tol, side=side).epsilon
-            eps = min(eps, known) if side == "upper" else max(eps, known)
-        return Answer(eps, evaluated, n)
+            return Answer(math.inf if side == "upper" else 0.0, 0, 0)
+        found, evaluated = cover(n, cost, 0.4 * tol, side)
+        return Answer(min(float(found[0]), self._budget[side]), evaluated, n)
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
-        """log delta of the worst dataset for every eps, on the named side; other bounds only where they may help."""
+        """log delta of the worst dataset for every eps, on the named side."""
 
         def cost(k: int, m: int, end: Side) -> FloatArray:
-            return np.where(eps >= self.eps0, 0.0, lines(self.eps0, k, m, end).delta(np.minimum(eps, self.eps0)))
+            eps0 = self._budget[end]
+            return np.where(eps >= eps0, 0.0, lines(eps0, k, m, end).delta(np.minimum(eps, eps0)))
 
         if not self._searched(n, side):
-            return self._known.log_delta(eps, n=n, tol=tol, side=side)
-        found, is_open, _ = cover(n, cost, 0.5 * tol, side)
+            return np.full(eps.shape, 0.0 if side == "upper" else -np.inf)
         with np.errstate(divide="ignore"):
-            out = np.asarray(np.log(found))
-        rest = np.flatnonzero((is_open | (found < _RELIABLE)) & (eps < self.eps0))
-        if rest.size:
-            better = np.minimum if side == "upper" else np.maximum
-            out[rest] = better(out[rest], self._known.log_delta(eps[rest], n=n, tol=tol, side=side))
-        return out
+            return np.asarray(np.log(cover(n, cost, 0.5 * tol, side)[0]))

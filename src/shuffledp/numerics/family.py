@@ -308,15 +308,3 @@ class Smallest(Family):
 def better(new: float, old: float, side: Side) -> bool:
     """Whether one eps is at least as good as another."""
     return new <= old if side == "upper" else new >= old
-
-
-class Best(Smallest):
-    """Analyses that all hold and go by one name: the smallest upper bound, the largest lower one."""
-
-    def __init__(self, *families: Family) -> None:
-        super().__init__({str(k): family for k, family in enumerate(families)})
-
-    @classmethod
-    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
-        """The better answers, without saying which analysis gave them."""
-        return [answer._replace(bound="") for answer in super().epsilons(families, asked)]

@@ -121,11 +121,3 @@ MOST_SWAP_CELLS = 200_000
 MOST_OPEN_CELLS = 15_000_000
 #: Up to this many nodes x symbols over all open types, these are summed on one line before pairs are evaluated.
 MOST_SUMMED_CELLS = 40_000_000
-
-# -- all crowds of few users -----------------------------------------------------------------------------------------
-#: Products that may be formed to go through all crowds for one question: about 50 ms.
-MOST_CROWD_WORK = 85_000_000
-#: Up to this many entries of a matrix that is considered at all.
-MOST_CROWD_CELLS = 4096
-#: Up to this many users every dataset is evaluated, and the answer is the truth to rounding.
-EVERY_K = 256

@@ -93,9 +93,9 @@ class GRR(FrequencyOracle):
         return [*third, *both_directions(self._beside("x0"))]
 
     @property
-    def _binary_budget(self) -> float | None:
+    def _binary_budget(self) -> tuple[float, float] | None:
         """Two options are one bit."""
-        return self.eps0 if self.d == 2 else None
+        return (self.eps0, self.eps0) if self.d == 2 else None
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """b over that of the victim: both blankets are uniform on the d options."""

@@ -1,15 +1,11 @@
-"""Binary randomized response, analyzed exactly: no reduction between the mechanism and the answer."""
+"""Binary randomized response: GRR on two options, under the name by which it is known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...numerics.binary import ExactCounts
-from ...numerics.family import Family
-from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Array
 from .grr import GRR
 
@@ -19,8 +15,8 @@ class RandomizedResponse(GRR):
     """Randomized response to a yes/no question (Warner, JASA 1965), with its exact central guarantee.
 
     The report is the true bit with probability a = e^eps0/(e^eps0 + 1), else the other one: the mechanism
-    ``grr:eps0,d=2``.  What differs is the analysis.  The blanket counts only the reports that do not depend on their
-    values; the others hide the victim too.  Here every dataset is evaluated: every number of others who hold 1.
+    ``grr:eps0,d=2``.  The blanket counts only the reports that do not depend on their values; the others hide the
+    victim too.  Bound ``binary`` goes through every dataset: every number of others who hold 1.
 
     Parameters
     ----------
@@ -30,9 +26,8 @@ class RandomizedResponse(GRR):
     Notes
     -----
     p = q = e^eps0, beta = tanh(eps0/2).  To leading order in n the blanket's eps is sqrt(2a) times the truth.  What is
-    proved, and for which n, is in numerics/binary.py: the truth, or the swap bound where n is so large that the truth
-    would take too long; there the two are about equal.  A certificate proves the swap bound, or with
-    bound="variation-ratio" the blanket.  The estimate holds the frequencies of 0 and of 1.
+    proved, and for which n, is in numerics/binary.py; for more users the swap bound is about equal to the truth.  A
+    certificate proves the swap bound.  The estimate holds the frequencies of 0 and of 1.
 
     Examples
     --------
@@ -53,26 +48,6 @@ class RandomizedResponse(GRR):
     serves = ("bits",)
 
     d: int = field(default=2, init=False, repr=False)
-
-    def _blanket(self) -> Family:
-        """All datasets (tighter than the blanket, and never above it)."""
-        return ExactCounts(self.eps0)
-
-    def _blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """Those of GRR on two options: bounds from the blanket do not use the exact analysis."""
-        return [self._beside("blanket")]
-
-    def _swap(self) -> Family:
-        """That of GRR on two options: others hold 0 or 1."""
-        return GRR(eps0=self.eps0, d=2).law.swap()
-
-    def _constant_datasets(self) -> Family:
-        """All datasets, of which the constant ones are two."""
-        return self.law.blanket()
-
-    def _dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """The two constant ones, of GRR on two options."""
-        return both_directions(self._beside("x0"))
 
     def _check(self, values: Array) -> Array:
         return super()._check(values.astype(np.uint8) if values.dtype == np.bool_ else values)

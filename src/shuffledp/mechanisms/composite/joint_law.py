@@ -17,12 +17,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...numerics.family import Best, Family, PairSet
+from ...numerics.family import Answer, Asked, Family, PairSet, Smallest
 from ...numerics.matrix import blanket_pairs, swap_pairs
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...numerics.product import moments, product_pair, rounding_slack, tells_most, tuples_up_to_order, unchanged
@@ -93,12 +93,17 @@ def blanket(answers: Sequence[Mechanism]) -> Rounded:
     return Rounded(PairSet([product_pair(parts) for parts in tuples]), len(answers))
 
 
-class Subsets(Best):
+class Subsets(Smallest):
     """Datasets of some of the answers and of all of them: the leading order does not tell which subset is best."""
 
     def __init__(self, groups: Sequence[Sequence[ShuffledPair]]) -> None:
         self._members = [pair for group in groups for pair in group]
-        super().__init__(*map(PairSet, groups))
+        super().__init__({str(k): PairSet(group) for k, group in enumerate(groups)})
+
+    @classmethod
+    def epsilons(cls, families: Sequence[Self], asked: Asked) -> list[Answer]:
+        """The largest lower bounds, without saying which subset gave them."""
+        return [answer._replace(bound="") for answer in super().epsilons(families, asked)]
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The members of all groups, if there are at most ``most``."""

@@ -40,9 +40,9 @@ class Cube(LocalBudget):
     dim: int = whole(low=1, high=2**31, hint="dim counts the coordinates of a vector")
 
     @property
-    def _binary_budget(self) -> float | None:
+    def _binary_budget(self) -> tuple[float, float] | None:
         """One coordinate is one sign, kept with probability e/(e+1); a number in between is a mixture of both."""
-        return self.eps0 if self.dim == 1 else None
+        return (self.eps0, self.eps0) if self.dim == 1 else None
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, -1.0, 1.0, columns=self.dim)

@@ -32,13 +32,9 @@ class Windowed(GridMean, WindowLaw):
         return self._positions
 
     @property
-    def _binary_budget(self) -> float | None:
+    def _binary_budget(self) -> tuple[float, float] | None:
         """Two levels are one bit."""
         return self._response._binary_budget if self.cells == 1 else None
-
-    def _whole_matrix(self) -> FloatArray | None:
-        """That of GRR where windows do not overlap: values between two inputs are mixtures of them."""
-        return self._response._whole_matrix() if self.cells == 1 else None
 
     # -- the weights ------------------------------------------------------------------------------------------
 
