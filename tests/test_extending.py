@@ -127,9 +127,10 @@ def test_numbers_have_the_law_of_the_points_of_the_grid(
     monkeypatch.syspath_prepend(folder)
     dial = importlib.import_module("dial").Dial(eps0=1.0, bits=bits)
     listed = sdp.GRR(eps0=1.0, d=2**bits + 1)
-    for bound in ("auto", "blanket", "swap", "variation-ratio", "constant-dataset-lower"):
+    for bound in ("blanket", "swap", "variation-ratio", "constant-dataset-lower", "auto"):
         ours, theirs = (sdp.amplify(m, bound=bound, **ASK).epsilon for m in (dial, listed))
-        assert ours == pytest.approx(theirs, rel=3e-4), bound
+        if bound != "auto" or bits:  # GRR on two options has bound "binary"
+            assert ours == pytest.approx(theirs, rel=3e-4), bound
     rows = [[Fraction(float(x)) for x in row] for row in dial.probabilities()]
     for delta in (0.3, 0.05, 1e-3):
         g = sdp.amplify(dial, n=3, delta=delta)

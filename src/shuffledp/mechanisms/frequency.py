@@ -103,6 +103,14 @@ class FrequencyOracle(ItemShares, Options):
         return self.keep, f"fit {one}"
 
     @property
+    def _binary_budget(self) -> tuple[float, float] | None:
+        """Of a symmetric matrix of two options."""
+        from .known.finite import FiniteRandomizer
+
+        whole = self._whole_matrix() if self.d == 2 else None
+        return None if whole is None else FiniteRandomizer(whole)._binary_budget
+
+    @property
     def _lost(self) -> float:
         """1 - keep; overridden where it can be computed to full relative accuracy."""
         return 1.0 - self.keep
