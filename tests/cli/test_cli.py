@@ -117,7 +117,7 @@ def test_finite_file(tmp_path: Path) -> None:
     path = tmp_path / "coin.csv"
     path.write_text("0.75,0.25\n0.25,0.75\n")
     result = run("amplify", f"finite:{path}", "--n", "1000", "--delta", "1e-6", "--json")
-    assert json.loads(result.stdout)["bound"] == "swap"
+    assert json.loads(result.stdout)["bound"] == "binary"
     plain = run("amplify", f"finite:{path}", "--n", "1000", "--delta", "1e-6")
     assert "input pairs evaluated" in plain.stderr and plain.stdout.count("\n") == 1
     np.save(tmp_path / "coin.npy", np.array([[0.75, 0.25], [0.25, 0.75]]))

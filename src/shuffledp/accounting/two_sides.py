@@ -164,7 +164,7 @@ class PrivacyProfile(TwoSided):
     >>> import shuffledp as sdp
     >>> p = sdp.amplify("grr:eps0=2,d=16", n=1000, delta=1e-6).profile(epsilon=[0.0, 0.1, 0.2])
     >>> p.upper.round(6).tolist(), p.lower.round(6).tolist()
-    ([0.024062, 0.001283, 8e-06], [0.02406, 0.001283, 8e-06])
+    ([0.024061, 0.001283, 8e-06], [0.02406, 0.001283, 8e-06])
     """
 
     _found = ("epsilon", "upper", "lower")
