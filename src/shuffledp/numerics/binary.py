@@ -35,8 +35,8 @@ MOST_USERS = 10**7
 SUPERSEDED = 15_000.0
 #: A search starts from this many first k: the worst is usually among them, or in the middle for eps near 0.
 _FIRST = 8
-#: Blocks to evaluate for one eps, the fewest for several eps, and, where blocks are cheap, their number times n.
-_BLOCKS, _FEWEST_BLOCKS, _BLOCKS_TIMES_N = 1536, 512, 2**23
+#: Blocks to evaluate for a few eps, their number times n where blocks are cheap, and blocks for more than so many eps.
+_BLOCKS, _BLOCKS_TIMES_N, _FEW_EPS, _FEWER_BLOCKS = 1536, 2**23, 16, 512
 #: Deltas below this are not searched.
 _ASKED = 1e-25
 #: Up to this many users every dataset is evaluated, and the answer is the truth to rounding.
@@ -103,7 +103,7 @@ def cover(n: int, cost: Cost, tol: float, side: Side) -> tuple[FloatArray, int]:
         return (sure if side == "lower" else np.max([cost(k, n - 1 - k, "upper") for k in tried], axis=0)), evaluated
     settled = np.zeros(sure.shape)
     blocks = [(-math.inf, 0, n, np.full(sure.shape, math.inf))]
-    most = max(_BLOCKS // max(sure.size, 1), _FEWEST_BLOCKS, min(_BLOCKS_TIMES_N // n, 4 * n))
+    most = max(_BLOCKS, min(_BLOCKS_TIMES_N // n, 4 * n)) if sure.size <= _FEW_EPS else _FEWER_BLOCKS
     while blocks and evaluated < most:
         _, low, high, bound = heapq.heappop(blocks)
         excess = _excess(bound, sure, tol)  # it only shrinks as datasets are evaluated
