@@ -102,7 +102,7 @@ WIDEST_SWAP_DITHER = 0.05
 #: If the saddle is fewer deviations from 0 than this, other abscissas may be better.
 CLOSE = 3.5
 #: If the range of one user's X exceeds this many deviations of the sum, lattices resonate: wider dithers may be better.
-GRAINY = 0.1
+GRAINY = 0.2
 #: A dither may be that of a normal law whose log delta is lower than the target by half of this.
 WIDE = 50.0
 #: How many types are tried in turn as the worst one before a line is placed.
