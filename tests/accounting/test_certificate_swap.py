@@ -355,4 +355,4 @@ def test_the_matrix_of_a_swap_certificate_is_its_law() -> None:
 def test_an_eps_that_more_nodes_do_not_prove_is_raised_by_what_it_lacks(spec: str, n: int) -> None:
     """Steps of a share of tol were not enough in six attempts, each of which took twice as long as the last."""
     plain, found = (sdp.amplify(spec, n=n, delta=0.01, bound="swap", certify=certify) for certify in (False, True))
-    assert found.certified and plain.epsilon <= found.epsilon <= 1.02 * plain.epsilon
+    assert found.certified and plain.epsilon * (1 - 1e-4) <= found.epsilon <= 1.02 * plain.epsilon  # within tol

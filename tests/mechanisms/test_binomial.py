@@ -105,10 +105,10 @@ def test_more_noise_is_more_private_and_calibration_finds_it() -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("tol", [0.003, slow(0.03), slow(0.01)])
-def test_hardly_any_noise_costs_no_more_than_the_tolerance(tol: float) -> None:
+def test_hardly_any_noise_costs_no_more_than_twice_the_tolerance(tol: float) -> None:
     """The worst of 65 types is hundreds of times wider than others: eps was 1.34 at tol = 0.03."""
     m = sdp.Binomial(flips=4, stretch=1.169, shape=0.3294, noise=6.125e-7, inputs=65)
-    assert 0.8898 <= sdp.amplify(m, n=10**6, delta=1e-8, tol=tol, bound="swap").epsilon <= 0.8944 * (1 + tol)
+    assert 0.8898 <= sdp.amplify(m, n=10**6, delta=1e-8, tol=tol, bound="swap").epsilon <= 0.8944 * (1 + 2 * tol)
 
 
 @pytest.mark.heavy

@@ -157,7 +157,7 @@ class Choice:
     >>> import shuffledp as sdp
     >>> best = sdp.recommend("sum of bits", n=10_000, epsilon=1.0, delta=1e-6, messages=1).best
     >>> best.mechanism, best.messages, best.bits, best.epsilon <= 1.0
-    ('randomized-response', 1.0, 8.0, True)
+    ('grr', 1.0, 8.0, True)
     """
 
     mechanism: str
