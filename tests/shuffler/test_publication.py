@@ -282,7 +282,10 @@ def test_an_eps_that_another_platform_computed_is_proved_by_its_delta() -> None:
     other = {"epsilon": math.nextafter(stated["epsilon"], 0.0), "local_epsilon": math.nextafter(2.0, 3.0)}
     found = Publication.read(changed(lambda p: p["guarantee"].update(other)), TRUSTED)
     assert found.guarantee == stated | other
-    for false in ({"local_epsilon": 1.9999}, {"local_epsilon": "inf"}, {"delta": 2e-6}, {"epsilon": "0.2"}):
+    for false in (
+        *({"local_epsilon": 1.9999}, {"local_epsilon": "inf"}, {"delta": 2e-6}, {"epsilon": "0.2"}),
+        *({"epsilon": -1.0}, {"epsilon": True}, {"epsilon": 0.5 * stated["epsilon"]}),
+    ):
         refused(
             lambda false=false: Publication.read(changed(lambda p: p["guarantee"].update(false)), TRUSTED),
             "the guarantee of the publication must be eps",

@@ -102,7 +102,7 @@ def delta_at(delta: object, n: int) -> float:
 
 
 def is_rule(delta: object) -> bool:
-    """Whether this is a text that ends in "/n", whatever stands before."""
+    """Return True for a text that ends in "/n"; what precedes it is not checked."""
     return isinstance(delta, str) and delta.partition("/")[2].strip() == "n"
 
 

@@ -136,7 +136,7 @@ def style(name: str | None = None) -> Iterator[None]:
 
 
 def for_paper() -> bool:
-    """Whether the style around this is that of papers."""
+    """Return True inside a ``with`` block that sets the style of papers."""
     return _around.get() == "paper"
 
 
@@ -208,7 +208,7 @@ def prepare(path: str | os.PathLike[str]) -> str:
 
 
 def is_wide(width: float) -> bool:
-    """Whether a legend fits beside the axes."""
+    """Return True if a legend fits beside the axes."""
     return width >= 5.0
 
 

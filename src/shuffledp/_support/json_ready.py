@@ -8,7 +8,7 @@ from typing import Any
 
 
 def json_ready(value: Any) -> Any:
-    """The same with infinity as the string "inf" and tuples and arrays as lists, at any depth.
+    """Return the value with infinity as the text "inf", and tuples and arrays as lists, at any depth.
 
     Examples
     --------

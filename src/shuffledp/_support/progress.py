@@ -57,7 +57,7 @@ def progress(what: str) -> Iterator[Advance]:
 
 
 def on_terminal() -> bool:
-    """Whether someone sees stderr redrawn.  Not in a notebook, which keeps all redraws, though ``!`` gives it a pty.
+    """Return True if someone sees stderr redrawn; a notebook keeps all redraws, although ``!`` gives it a terminal.
 
     ipykernel sets TERM and PAGER for every command that a cell runs, jupyter_client JPY_PARENT_PID.
     """

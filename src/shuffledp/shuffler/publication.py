@@ -315,13 +315,11 @@ def _refuse_smaller(stated: dict[str, Any], true: dict[str, Any], plan: Plan, ma
 
     Another platform computes eps in other last digits, which rounding up may carry further: then delta decides.
     """
-    said, local = stated["epsilon"], stated["local_epsilon"]
-    alike = isinstance(said, float) and (stated["delta"], type(local)) == (true["delta"], type(true["local_epsilon"]))
-    if isinstance(local, float) and alike:
-        alike = math.isclose(local, true["local_epsilon"], rel_tol=_ROUNDING)
-    elif local != true["local_epsilon"]:  # "inf"
-        alike = False
-    if not alike or (said < true["epsilon"] and not _proves(plan, made, said)):
+    said, local, right = stated["epsilon"], stated["local_epsilon"], true["local_epsilon"]
+    floats = isinstance(local, float) and isinstance(right, float)  # else it is "inf"
+    alike = math.isclose(local, right, rel_tol=_ROUNDING) if floats else local == right
+    alike = alike and isinstance(said, float) and stated["delta"] == true["delta"]
+    if not (alike and (said >= true["epsilon"] or _proves(plan, made, said))):  # so that NaN is refused
         raise ParameterError(
             f"the guarantee of the publication must be eps = {true['epsilon']} at delta = {true['delta']:g} and "
             f"eps0 = {true['local_epsilon']}, got {said!r:.40} at {stated['delta']!r:.40} and "
@@ -330,11 +328,13 @@ def _refuse_smaller(stated: dict[str, Any], true: dict[str, Any], plan: Plan, ma
 
 
 def _proves(plan: Plan, made: Mapping[str, Any], epsilon: float) -> bool:
-    """Whether delta at this eps, with what the laws cost there, is at most that of the plan."""
+    """Return True if delta at this eps, with what the laws cost there, is at most that of the plan."""
     from ..accounting.amplification import profile
 
     m, n, rows = plan.query.randomizer, plan.smallest_batch, plan.reports_per_user
-    delta = float(profile(m, n=n, epsilon=epsilon, reports_per_user=rows, tol=_TIGHTEST)) if epsilon >= 0 else math.inf
+    if not epsilon >= 0.0:
+        return False
+    delta = float(profile(m, n=n, epsilon=epsilon, reports_per_user=rows, tol=_TIGHTEST))
     return delta + charge(plan, made, users=plan.users, epsilon=epsilon) <= plan.delta * (1.0 - _ROUNDING)
 
 

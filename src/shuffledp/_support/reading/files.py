@@ -127,7 +127,7 @@ def read_text(path: str | os.PathLike[str], kind: Kind) -> str:
 
 
 def digest_of(data: bytes) -> str:
-    """By which the content of a text file is known again, with or without a byte order mark."""
+    """Return the SHA-256 of the content of a text file, the same with or without a byte order mark."""
     return hashlib.sha256(data.removeprefix(codecs.BOM_UTF8)).hexdigest()
 
 
