@@ -150,14 +150,14 @@ def _sent(plan: Plan) -> list[str]:
         return [
             *said,
             "The message is the true value, without noise: the shuffler, which must not be able to read it, adds the "
-            "noise. It has no name, number or time in it.",
+            "noise. The message has no name, number or time in it.",
             "What leaves the shuffler is mixed with dummies that look the same.",
         ]
     said.append(
         "A single message can show the true value; it has no name, number or time in it, and only the mixing with "
         "those of all others hides whose it is."
         if math.isinf(plan.guarantee.local_epsilon)
-        else f"{_true_of_100(m)} It has no name, number or time in it."
+        else f"{_true_of_100(m)} A message has no name, number or time in it."
     )
     crowd = count_of(plan.smallest_batch)
     said.append(f"A shuffler mixes the messages of at least {crowd} before anybody else sees them.")
