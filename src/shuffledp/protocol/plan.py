@@ -151,15 +151,20 @@ class Plan:
         vars(held)["guarantee"] = replace(self.guarantee, epsilon=epsilon)
         return held
 
-    def _proves(self, epsilon: float) -> bool:
-        """Whether delta at this eps is proved to be at most that of the plan, however tight the eps is."""
+    def _proves(self, epsilon: float, *, spent: float = 0.0) -> bool:
+        """Return True if delta at this eps is proved to be at most what is left of the plan's, however tight eps is.
+
+        spent : of the plan's delta, on something else
+        """
         from ..accounting.amplification import profile
 
-        if epsilon >= self.guarantee.epsilon:
+        if not epsilon >= 0.0:
+            return False
+        if epsilon >= self.guarantee.epsilon and not spent:
             return True
         n, reports = self.smallest_batch, self.reports_per_user
         delta = profile(self.query.randomizer, n=n, epsilon=epsilon, reports_per_user=reports, tol=_TIGHTEST)
-        return float(delta) <= self.delta * (1.0 - _ROUNDING)
+        return float(delta) + spent <= self.delta * (1.0 - _ROUNDING)
 
     @property
     def smallest_batch(self) -> int:

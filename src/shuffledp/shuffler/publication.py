@@ -36,8 +36,8 @@ CONTEXT, WITHDRAWAL = "shuffledp publication 1", "shuffledp withdrawal 1"
 VERSION = 1
 #: The share of delta that the rounding of laws and full slots may take, as planned and where more users came than that.
 _SHARE, _SHARE_OF_MORE = 0.01, 0.5
-#: How tightly delta is computed where a stated eps is below the one that is computed here, and room for roundings.
-_TIGHTEST, _ROUNDING = 1e-7, 1e-12
+#: Room for another platform's last digits in the local eps.
+_ROUNDING = 1e-12
 #: What a hostile plan may raise beside refusals.
 _UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 #: Times are whole seconds up to this.
@@ -319,23 +319,15 @@ def _refuse_smaller(stated: dict[str, Any], true: dict[str, Any], plan: Plan, ma
     floats = isinstance(local, float) and isinstance(right, float)  # else it is "inf"
     alike = math.isclose(local, right, rel_tol=_ROUNDING) if floats else local == right
     alike = alike and isinstance(said, float) and stated["delta"] == true["delta"]
-    if not (alike and (said >= true["epsilon"] or _proves(plan, made, said))):  # so that NaN is refused
+    enough = alike and said >= true["epsilon"]  # NaN is not
+    if alike and 0.0 <= said < true["epsilon"]:
+        enough = plan._proves(said, spent=charge(plan, made, users=plan.users, epsilon=said))
+    if not enough:
         raise ParameterError(
             f"the guarantee of the publication must be eps = {true['epsilon']} at delta = {true['delta']:g} and "
             f"eps0 = {true['local_epsilon']}, got {said!r:.40} at {stated['delta']!r:.40} and "
             f"{stated['local_epsilon']!r:.40}; publish it again."
         )
-
-
-def _proves(plan: Plan, made: Mapping[str, Any], epsilon: float) -> bool:
-    """Return True if delta at this eps, with what the laws cost there, is at most that of the plan."""
-    from ..accounting.amplification import profile
-
-    m, n, rows = plan.query.randomizer, plan.smallest_batch, plan.reports_per_user
-    if not epsilon >= 0.0:
-        return False
-    delta = float(profile(m, n=n, epsilon=epsilon, reports_per_user=rows, tol=_TIGHTEST))
-    return delta + charge(plan, made, users=plan.users, epsilon=epsilon) <= plan.delta * (1.0 - _ROUNDING)
 
 
 def _checked(context: str, given: dict[str, Any], needed: tuple[str, ...]) -> dict[str, Any]:
